@@ -151,7 +151,7 @@ def process(scale: float, workers: int, folder: str | None) -> tuple[float, floa
 
 
 def table() -> None:
-    """Print one row a job."""
+    """Print one row per job."""
     process(1, 1, None)  # warms the caches
     print("| job | persons | workers | seconds | peak MB | on disk MB |")
     print("| --- | --: | --: | --: | --: | --: |")

@@ -34,7 +34,7 @@ def files(n: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def main(n: int) -> None:
-    """Print one row a measure."""
+    """Print one row per measure."""
     x, y = files(n)
     size = f"{n:,}"
     numbers = ["income", "costs", "age"]

@@ -4,7 +4,7 @@ Samples of a population that is known are drawn again and again; each is synthes
 ``replicates(refit="bootstrap")``, and the intervals of `estimate_over_replicates` are compared with
 the truth. The truth is the population behind the demo survey (435,024 persons), or with ``--truth
 eusilcP`` the population of that name (58,654 persons) beside the repository. The results go into
-a CSV file, one row a sample and estimand, so that a run that was stopped goes on; ``--store`` keeps
+a CSV file, one row per sample and estimand, so that a stopped run goes on; ``--store`` keeps
 the tables for the page about uncertainty.
 """
 

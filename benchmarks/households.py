@@ -175,7 +175,7 @@ def paired(samples: int, households: int) -> pd.DataFrame:
 
 
 def run(samples: int, households: int) -> pd.DataFrame:
-    """Return one row a sample and way."""
+    """Return one row per sample and way."""
     truth = load_demo_population()
     real, people = figures(truth, None), coded(truth, truth, None)
     rows = [{"sample": 0, "way": "truth (values)", **real, "distinct of 1,000": distinct(truth)}]
@@ -202,7 +202,7 @@ def run(samples: int, households: int) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Print the means over samples, one column a way."""
+    """Print the means over samples, one column per way."""
     numbers = [int(text) for text in sys.argv[1:] if text.isdigit()]
     samples, households = (*numbers, *(3, 1_500)[len(numbers) :])
     if "paired" in sys.argv:

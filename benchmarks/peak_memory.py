@@ -151,7 +151,7 @@ def run_app(folder: Path) -> None:
 
 
 def main() -> None:
-    """Print one row a command."""
+    """Print one row per command."""
     os.environ["PYTHONPATH"] = os.getcwd()
     wanted = sys.argv[1:]
     print("| command | seconds | processor seconds | peak MB |\n| --- | --: | --: | --: |")

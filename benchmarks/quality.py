@@ -91,7 +91,7 @@ def means(scenario: Scenario, seeds: int) -> pd.Series:
 
 
 def judged(scenario: Scenario, seeds: int, bar: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: ours, the limit, and whether ours is within."""
+    """One row per metric: ours, the limit, and whether ours is within."""
     ours = means(scenario, seeds)
     rows = []
     for metric, value in ours.items():

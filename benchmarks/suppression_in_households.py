@@ -44,7 +44,7 @@ def row(title: str, name: str, keys: list[str], household: str, weights: str | N
 
 
 def main() -> None:
-    """Print one row a file."""
+    """Print one row per file."""
     columns = [
         "six keys, k = 3",
         "cells without households",

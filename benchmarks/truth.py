@@ -2,7 +2,7 @@
 
     python -m benchmarks.truth [SAMPLES] [demo|eusilcP] [--members] [--store]
 
-From a population that is known whole, stratified household samples are drawn; each sample is
+From a fully known population, stratified household samples are drawn; each sample is
 made a population again in several ways, and each of these is compared with the truth:
 
 * replication: every sampled household as often as its weight says (no rounding, no draw);
@@ -389,7 +389,7 @@ def ways(members: bool = False) -> dict[str, Pipeline | None]:
 
 
 def run(name: str, samples: int, members: bool = False) -> dict[str, pd.DataFrame]:
-    """Return way -> distances, one row a sample."""
+    """Return way -> distances, one row per sample."""
     frame = read_truth(name)
     truth = coded(frame, frame, None)
     rows: dict[str, list[dict[str, float]]] = {way: [] for way in ways(members)}
@@ -413,7 +413,7 @@ def run(name: str, samples: int, members: bool = False) -> dict[str, pd.DataFram
 
 
 def show(study: str, name: str, found: dict[str, pd.DataFrame]) -> None:
-    """Print the means of all distances with standard errors, one column a way."""
+    """Print the means of all distances with standard errors, one column per way."""
     metrics = list(next(iter(found.values())))
     columns = {
         way: [f"{x[metric].mean():.4g} ({x[metric].sem():.2g})" for metric in metrics]

@@ -93,7 +93,7 @@ def distances(truth: People, people: People) -> dict[str, float]:
 
 
 def run(name: str, samples: int) -> dict[str, pd.DataFrame]:
-    """Return way -> distances, one row a sample."""
+    """Return way -> distances, one row per sample."""
     frame = read_truth(name)
     truth = coded(frame, frame, None)
     rows: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
@@ -133,7 +133,7 @@ def beside_the_sample(seeds: int) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Print one table a population."""
+    """Print one table per population."""
     given = [text for text in sys.argv[1:] if text != "--store"]
     if given[:1] == ["sample"]:
         table = beside_the_sample(int(given[1]) if len(given) > 1 else 5)

@@ -219,7 +219,7 @@ def _cell(row: Any) -> str:
 
 
 def _wide(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a set of keys and method, one column a design; `text` fills the cells."""
+    """One row per set of keys and method, one column per design; `text` fills the cells."""
     rows = ["keys", "method"]
     wide = table.pivot_table(
         index=rows, columns="design", values="text", aggfunc="first", sort=False

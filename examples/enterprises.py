@@ -87,7 +87,7 @@ def recipe() -> Pipeline:
 
 
 def enterprises_of(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return one row an enterprise, after a check that its variables are the same for all."""
+    """Return one row per enterprise, after a check that its variables are the same for all."""
     fixed = ["sector", "employees", "legal_form", "turnover"]
     differ = frame.groupby("enterprise")[fixed].nunique(dropna=False).gt(1).any()
     assert not differ.any(), differ

@@ -89,7 +89,7 @@ def draw(
 
 
 def invent() -> pd.DataFrame:
-    """Return an invented file of employees in enterprises, one row an employee."""
+    """Return an invented file of employees in enterprises, one row per employee."""
     rng = np.random.default_rng(SEED)
     size, size_effect = draw(rng, SIZES, ENTERPRISES, ordered=True)
     location, location_effect = draw(rng, LOCATIONS, ENTERPRISES)
@@ -232,7 +232,7 @@ def main(folder: Path) -> None:
     print(session.history()[["step", "verb", "cells", "records"]].to_string(index=False))
     print(session.risk().summary())
     print(session.utility().summary())
-    # Order, enterprise numbers and unused categories stay in the house.
+    # Order, enterprise numbers and unused categories stay in the office.
     write_release(
         folder / "protected.parquet", session.data, household="enterprise", drop="enterprise"
     )

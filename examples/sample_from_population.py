@@ -51,7 +51,7 @@ def draw_like(survey, population, seed):
 
 
 def sex_by_region(frame, weights):
-    """Return weighted numbers of persons, one row a cell: rb090, db040, total."""
+    """Return weighted numbers of persons, one row per cell: rb090, db040, total."""
     counted = frame.assign(total=np.asarray(weights, dtype=float))
     cells = counted.groupby(["rb090", "db040"], observed=True)["total"].sum()
     return cells.reset_index()

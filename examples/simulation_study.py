@@ -125,7 +125,7 @@ def run(people, repetitions):
 
 
 def results(studies):
-    """Return one table, one row an estimator, strategy and domain."""
+    """Return one table, one row per estimator, strategy and domain."""
     tables = [study.table.reset_index().assign(strategy=name) for name, study in studies.items()]
     keys = ["estimator", "strategy", "domain"]
     table = pd.concat(tables, ignore_index=True)

@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from riskeval.attacks.counting.replicated_uniques import (
         replicated_uniques as replicated_uniques,
     )
+    from riskeval.attacks.counting.subsets import fewer_keys as fewer_keys
     from riskeval.attacks.distance.closest_record import distance_screen as distance_screen
     from riskeval.attacks.distance.membership import membership as membership
+    from riskeval.attacks.guessed_seeds import guessed_seeds as guessed_seeds
     from riskeval.attacks.matching.replicates import scenario_replicates as scenario_replicates
     from riskeval.attacks.matching.scenarios import intruder_scenarios as intruder_scenarios
     from riskeval.attacks.prediction.rapid import rapid as rapid
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from riskeval.keys.suggest import RoleSuggestions as RoleSuggestions
     from riskeval.keys.suggest import suggest_roles as suggest_roles
     from riskeval.measures.alpha_k import alpha_k_anonymity as alpha_k_anonymity
+    from riskeval.measures.amount_groups import amount_groups as amount_groups
     from riskeval.measures.assess import assess as assess
     from riskeval.measures.attacker_risk import attacker_risk as attacker_risk
     from riskeval.measures.beta_likeness import beta_likeness as beta_likeness
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from riskeval.measures.delta_disclosure import delta_disclosure as delta_disclosure
     from riskeval.measures.delta_presence import delta_presence as delta_presence
     from riskeval.measures.frequencies import frequency_counts as frequency_counts
+    from riskeval.measures.household_groups import household_groups as household_groups
     from riskeval.measures.individual import individual_risk as individual_risk
     from riskeval.measures.interval_disclosure import interval_disclosure as interval_disclosure
     from riskeval.measures.k_anonymity import k_anonymity as k_anonymity
@@ -82,6 +86,7 @@ if TYPE_CHECKING:
     from riskeval.measures.suda import suda as suda
     from riskeval.measures.t_closeness import t_closeness as t_closeness
     from riskeval.measures.uniqueness import population_uniqueness as population_uniqueness
+    from riskeval.measures.worst_model import worst_model as worst_model
     from riskeval.recovery.recover import recover as recover
     from riskeval.report.assessment import write_assessment as write_assessment
     from riskeval.report.judgement import write_judgement as write_judgement
@@ -93,6 +98,7 @@ if TYPE_CHECKING:
     from riskeval.session.search import search_plans as search_plans
     from riskeval.session.session import ProtectionSession as ProtectionSession
     from synthpop.microdata.frame.native import like as like
+    from synthpop.microdata.messages.budget import budget as budget
     from synthpop.microdata.messages.errors import ConvergenceWarning as ConvergenceWarning
     from synthpop.microdata.messages.errors import GuaranteeError as GuaranteeError
     from synthpop.microdata.messages.errors import InputError as InputError
@@ -103,5 +109,6 @@ if TYPE_CHECKING:
     from synthpop.microdata.messages.errors import RunFileError as RunFileError
     from synthpop.microdata.messages.errors import SparseDataWarning as SparseDataWarning
     from synthpop.microdata.messages.errors import WorkerError as WorkerError
+    from synthpop.microdata.roles.microdata import Microdata as Microdata
 else:
     __getattr__, __dir__, __all__ = attach(__name__, "__version__")

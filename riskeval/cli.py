@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,12 +25,17 @@ from synthpop.microdata.runs.command import (
 from synthpop.microdata.runs.open_app import open_app
 from synthpop.microdata.runs.output import answer, progress, say, say_reading
 
+if TYPE_CHECKING:
+    from riskeval.session.session import ProtectionSession
+    from riskeval.verdict.verdict import ReleaseVerdict
+    from synthpop.microdata.statistics.streams import Streams
+
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
-LIMIT_EXCEEDED = 3
-"""Exit status with ``--fail-on-limit`` where a limit is exceeded."""
+OBJECTION = 3
+"""Exit status with ``--fail-on-limit`` unless no objection was found by what was tried."""
 FailOnLimit = Annotated[
-    bool, typer.Option("--fail-on-limit", help="End with status 3 where a limit is exceeded.")
+    bool, typer.Option("--fail-on-limit", help="End with status 3 unless no objection was found.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")]
 Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
@@ -106,8 +112,12 @@ def assess(
     write_assessment(target, result, **plan.report.of_page())
     say(result.summary())
     say(f"Report: {target}")
-    answer(report=target, measures=result.to_frame(), exceeded=len(result.exceeded))
-    _end_by_limits(len(result.exceeded), fail_on_limit)
+    verdict = result.verdict
+    answer(
+        report=target, measures=result.to_frame(), exceeded=len(result.exceeded),
+        verdict=verdict.to_dict(),
+    )  # fmt: skip
+    _end_by([verdict], fail_on_limit)
 
 
 @app.command()
@@ -115,48 +125,137 @@ def protect(
     file: Annotated[Path, typer.Argument(help="Run file: [data], [roles] and [[step]].")],
     seed: Annotated[int | None, typer.Option(help="Seed of steps without one.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write: .parquet, .sav ...")] = None,
+    fail_on_limit: FailOnLimit = False,
     anywhere: Anywhere = False,
+    key: Annotated[
+        Path | None, typer.Option(help="Key file to draw from; without one that of the plan.")
+    ] = None,
 ) -> None:
     """Protect a file by the steps of a plan; write the file and a report with its history.
 
-    Records are written in random order, with new household numbers; [release] says otherwise.
+    Records are written in random order, with new household numbers; [release] says otherwise. All
+    draws come from a secret key, which is made once and kept beside the plan (.key): with it the
+    same plan gives the same file. It stays in the office.
 
     Example: riskeval protect survey-protect.toml --out survey-protected.sav
     """
     from riskeval.protection.release import release_file
     from riskeval.runfiles.runfile import load_protect_plan
-    from riskeval.session.running import with_seed
-    from riskeval.session.session import ProtectionSession
     from synthpop.microdata.frame.dictionary import dictionary_of
-    from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
     plan = load_protect_plan(file)
     target = out or _named(plan, plan.out or f"{file.stem}-protected.parquet", anywhere)
     report = _named(plan, plan.report.file or f"{file.stem}.html", anywhere)
     sources = [plan.folder / plan.data.file] if plan.data.file else []
     keep_sources("riskeval protect", sources, [target])
-    seed = None if seed is None else resolve_seed(seed)
+    session, streams = _protected(plan, file, key, seed)
+    released = release_file(
+        session.data,
+        household=plan.roles.household,
+        dictionary=dictionary_of(session.original),
+        # a plan that was changed gives another order, so that its files cannot be joined by it
+        seed=streams.number("release", file.read_text(encoding="utf-8")),
+        **plan.release.model_dump(),
+    )
+    _write(released, target)
+    session.report(report, plan.report.audience, plan.report.language)
+    verdict = session.verdict()
+    say(session.risk().summary())
+    say(verdict.summary())
+    say(f"Wrote {target} and the report {report}.")
+    steps = [verb for verb, _ in plan.steps]
+    answer(file=target, report=report, steps=steps, verdict=verdict.to_dict())
+    _end_by([verdict], fail_on_limit)
+
+
+@app.command()
+def release(
+    source: Annotated[Path, typer.Argument(help="Run file of protect, or folder of a session.")],
+    to: Annotated[Path | None, typer.Option("--to", help="Folder to make.")] = None,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", help="parquet, csv, sav ...; again for more.")
+    ] = None,
+    language: Annotated[Literal["en", "de"], typer.Option(help="Language of the page.")] = "en",
+    key: Annotated[
+        Path | None, typer.Option(help="Key file to draw from; without one that of the plan.")
+    ] = None,
+) -> None:
+    """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
+
+    Without seeds, arguments of steps and anything of the original; records in a fresh random order
+    with new household numbers. An attack with every seed that can be guessed runs on it first.
+    Without --to it is SOURCE-release.
+
+    Example: riskeval release survey-protect.toml --format parquet --format sav
+    """
+    from riskeval.report.release import release_session
+    from riskeval.runfiles.runfile import load_protect_plan
+    from riskeval.session.session import ProtectionSession
+
+    options: dict[str, Any] = {}
+    if source.is_dir():
+        session = ProtectionSession.load(source)
+    else:
+        plan = load_protect_plan(source)
+        session, _ = _protected(plan, source, key, None)
+        options = plan.release.model_dump()
+    target = to or source.resolve().with_name(f"{source.stem}-release")
+
+    def tell(items: list[str]) -> None:
+        for item in items:
+            say(f"The format does not hold: {item}")
+
+    release_session(
+        session, target, formats=formats or ("parquet",), language=language,
+        on_losses=tell,
+        **options,
+    )  # fmt: skip
+    files = sorted(path.name for path in target.iterdir())
+    say(f"Wrote {target}: {', '.join(files)}.")
+    say((target / "verdict.json").read_text(encoding="utf-8"))
+    answer(folder=target, files=files)
+
+
+def _protected(
+    plan: Any, file: Path, key: Path | None, seed: int | None
+) -> tuple[ProtectionSession, Streams]:
+    """Run the steps of a plan with its key, which is written beside it."""
+    from riskeval.session.running import with_secret_seed
+    from riskeval.session.session import ProtectionSession
+    from synthpop.microdata.formats.key_file import write_key_file
+
+    key_file = plan.folder / f"{file.stem}.key"
+    streams = _streams(key_file, key, seed)
     data = plan.read()
     say_reading(data)
     session = ProtectionSession(data, **plan.roles.model_dump())
     with progress() as listen:
         for number, (verb, arguments) in enumerate(plan.steps, 1):
             listen(Event("progress", "protect", number - 1, len(plan.steps), verb))
-            if seed is not None:
-                arguments = with_seed(verb, arguments, Streams(seed).at("protect", number, verb))
+            arguments = with_secret_seed(verb, arguments, streams, number)
             say(f"{number}. {session.apply(verb, **arguments).summary()}")
         listen(Event("end", "protect", len(plan.steps), len(plan.steps)))
-    released = release_file(
-        session.data,
-        household=plan.roles.household,
-        dictionary=dictionary_of(session.original),
-        **plan.release.model_dump(),
-    )
-    _write(released, target)
-    session.report(report, plan.report.audience, plan.report.language)
-    say(session.risk().summary())
-    say(f"Wrote {target} and the report {report}.")
-    answer(file=target, report=report, steps=[verb for verb, _ in plan.steps])
+    assert streams.key is not None
+    write_key_file(key_file, streams.key, seed=streams.seed)
+    say(f"The secret key and the seed are in {key_file}: keep them, and give them to nobody.")
+    return session, streams
+
+
+def _streams(key_file: Path, given: Path | None, seed: int | None) -> Streams:
+    """Return seed and key of a plan: those given, those of its key file, fresh ones."""
+    from synthpop.microdata.formats.key_file import read_key_file
+    from synthpop.microdata.statistics.secret_key import SecretKey, secret_key
+    from synthpop.microdata.statistics.streams import Streams, resolve_seed
+
+    stored, asked = read_key_file(key_file), secret_key(given)
+    if stored is not None and asked is not None and asked != stored[0]:
+        hint = "Leave --key out, or copy the plan to another name."
+        raise OutputError(f"{key_file} holds another key, which is not overwritten. {hint}")
+    known = stored or (None if given is None else read_key_file(given))
+    if known is None:
+        return Streams(resolve_seed(seed), SecretKey.fresh())
+    beside = known[1].get("seed")
+    return Streams(resolve_seed(beside if seed is None else seed), known[0])
 
 
 @app.command()
@@ -183,8 +282,12 @@ def compare(
     result.report(target, **plan.report.of_page())
     _report_written(target, result, result.measures, numbers, plan.report.audience)
     exceeded = sum(within is False for within in result.measures["within"].tolist())
-    answer(report=target, seed=result.seed, measures=result.measures, exceeded=exceeded)
-    _end_by_limits(exceeded, fail_on_limit)
+    verdicts = {name: one.to_dict() for name, one in result.verdicts.items()}
+    answer(
+        report=target, seed=result.seed, measures=result.measures, exceeded=exceeded,
+        verdicts=verdicts,
+    )  # fmt: skip
+    _end_by(result.verdicts.values(), fail_on_limit)
 
 
 @app.command()
@@ -193,6 +296,7 @@ def judge(
     seed: Seed = None,
     out: Table = None,
     workers: Workers = "1",
+    fail_on_limit: FailOnLimit = False,
     anywhere: Anywhere = False,
 ) -> None:
     """Run every attack on a synthetic file; write a page and the table of all numbers.
@@ -212,7 +316,9 @@ def judge(
         result = plan.run(seed=seed, workers=workers_option(workers), on_event=listen)
     write_judgement(page, result, **plan.report.of_page())
     _report_written(page, result, result.to_frame(), target, plan.report.audience)
-    answer(report=page, seed=result.seed, numbers=result.to_frame())
+    verdict = result.verdict
+    answer(report=page, seed=result.seed, numbers=result.to_frame(), verdict=verdict.to_dict())
+    _end_by([verdict], fail_on_limit)
 
 
 @app.command()
@@ -308,9 +414,12 @@ def _report_written(report: Path, result: Any, numbers: Any, target: Path, audie
     say(f"Wrote the report {report}{beside}. Seed {result.seed} repeats it.")
 
 
-def _end_by_limits(exceeded: int, fail_on_limit: bool) -> None:
-    if fail_on_limit and exceeded:
-        raise typer.Exit(LIMIT_EXCEEDED)
+def _end_by(verdicts: Iterable[ReleaseVerdict], fail_on_limit: bool) -> None:
+    """End with a status of its own unless no objection was found to any file."""
+    if fail_on_limit and any(
+        one.level != "no objection found by what was tried" for one in verdicts
+    ):
+        raise typer.Exit(OBJECTION)
 
 
 app.command(

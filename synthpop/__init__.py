@@ -20,6 +20,7 @@ register(
         "FitReport.figures": "synthpop.report.gallery:titled_pictures",
         "FitReport.plot": "synthpop.report.gallery:distances_picture",
         "Population.__arrow_c_stream__": "synthpop.population.export:arrow_stream",
+        "Population.guessed_draws": "synthpop.evaluation.guessed_draws:quickly_guessed",
         "Population.households": "synthpop.population.export:household_table",
         "Population.to_arrow": "synthpop.population.export:to_arrow",
         "Population.to_csv": "synthpop.population.export:write_csv",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from synthpop.evaluation.assess_fit import assess_fit as assess_fit
     from synthpop.evaluation.check_rules import check_rules as check_rules
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
+    from synthpop.evaluation.guessed_draws import guessed_draws as guessed_draws
     from synthpop.microdata.formats.delimited import CsvOptions as CsvOptions
     from synthpop.microdata.formats.dictionary_file import read_dictionary as read_dictionary
     from synthpop.microdata.formats.dictionary_file import write_dictionary as write_dictionary
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.frame.dictionary import dictionary_of as dictionary_of
     from synthpop.microdata.frame.dictionary import with_dictionary as with_dictionary
     from synthpop.microdata.frame.native import like as like
+    from synthpop.microdata.messages.budget import budget as budget
     from synthpop.microdata.messages.errors import ConvergenceWarning as ConvergenceWarning
     from synthpop.microdata.messages.errors import GuaranteeError as GuaranteeError
     from synthpop.microdata.messages.errors import InputError as InputError
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.messages.errors import SparseDataWarning as SparseDataWarning
     from synthpop.microdata.messages.errors import WorkerError as WorkerError
     from synthpop.microdata.roles.demo_survey import load_demo_survey as load_demo_survey
+    from synthpop.microdata.roles.microdata import Microdata as Microdata
     from synthpop.microdata.roles.survey import Survey as Survey
     from synthpop.microdata.statistics import tails as tails
     from synthpop.models.breaks import breaks as breaks

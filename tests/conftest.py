@@ -107,3 +107,22 @@ def few_trees() -> Iterator[None]:
         patch.setattr("riskeval.attacks.prediction.model.TREES", 10)
         patch.setitem(auc_of_groups.__kwdefaults__, "iterations", 15)
         yield
+
+
+ONE_KEY = bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def one_key() -> Iterator[None]:
+    """Every population of a module is drawn from the same key, in memory and in folders."""
+    from synthpop.microdata.statistics.secret_key import SecretKey
+    from synthpop.pipeline import fitted
+
+    given = fitted.secret_key
+
+    def key_or_this(value: object) -> SecretKey | None:
+        return SecretKey(ONE_KEY) if value is None else given(value)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "secret_key", key_or_this)
+        yield

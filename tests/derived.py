@@ -73,10 +73,7 @@ def verbs_stub(file: Path) -> str:
             parts.append(f"{one.name}: {one.annotation}{' = ...' if optional else ''}")
             names = [n.id for n in ast.walk(ast.parse(one.annotation)) if isinstance(n, ast.Name)]
             homes |= {name: known[name] for name in names if name in known}
-        methods.append(
-            f"    def {verb}({', '.join(parts)}) -> Protected:\n"
-            f'        """Run ``riskeval.protect.{verb}`` on the current file; see there."""\n'
-        )
+        methods.append(f"    def {verb}({', '.join(parts)}) -> Protected: ...")
     imports = [f"from {module} import {name}" for name, module in sorted(homes.items())]
     return in_order("\n".join([VERBS_HEAD, "", *imports, "", VERBS_CLASS, *methods]), file)
 

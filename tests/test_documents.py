@@ -74,7 +74,7 @@ def test_a_page_asks_shows_and_leads_on(page: Path) -> None:
 STIFF = (
     "more often refuse|lines in one place|that a role answers|"
     "do not know that values are uncertain|belongs into|is refused, not ignored|"
-    "What whole numbers|broken numbers|counted afresh|is a small record|it is: one round|"
+    "What whole numbers|broken numbers|recounted|is a small record|it is: one round|"
     "cannot help any more|where they stick out|tells itself|apart by lot|"
     "is what chance gives|drawn in one another|A population can go in|is told as well|"
     "that the tests need, and pass|Nothing stands out|its draws whatever|kind of person that|"

@@ -22,7 +22,7 @@ from synthpop.sampling.draw import draw_sample
 from synthpop.sampling.source import PopulationSource
 from tests.small import small_pipeline, small_survey
 
-pytestmark = pytest.mark.usefixtures("few_trees")
+pytestmark = pytest.mark.usefixtures("few_trees", "one_key")
 
 KEYS = ["age", "sex"]
 BLOCKWISE = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -12,16 +13,25 @@ from riskeval.attacks.compared import N_GROUPS
 from riskeval.attacks.entry import AttackInput, AttackNumber
 from riskeval.attacks.intervals import check_intervals
 from riskeval.attacks.registry import ATTACKS
-from riskeval.attacks.request import AttackRequest, check_file, check_request, read_request
+from riskeval.attacks.request import (
+    AttackRequest,
+    check_file,
+    check_request,
+    keys_and_targets,
+    read_request,
+)
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.synthetic_risk import SyntheticRisk, title_of
+from riskeval.attacks.usable import unusable_columns
 from riskeval.shared.measurement import joined
+from riskeval.verdict.file import file_evidence
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check, check_choice
 from synthpop.microdata.runs.chunks import open_chunks
 from synthpop.microdata.statistics.streams import resolve_seed
@@ -31,7 +41,7 @@ from synthpop.microdata.statistics.streams import resolve_seed
 def assess_synthetic(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     targets: Sequence[str] | str | None = None,
     *,
     holdout: Any = None,
@@ -87,13 +97,14 @@ def assess_synthetic(
     Raises
     ------
     InputError
-        Missing columns, unknown attacks, a synthetic file that can be read only once, a column
-        that is coded differently in both files.
+        Missing columns, unknown attacks, a synthetic file that can be read only once.
 
     Notes
     -----
     Each attack runs with its defaults; call it by itself for its options. An attack that these
-    files do not allow (too few records) is left out; the reason is in `skipped`. Each interval
+    files do not allow (too few records) is left out; the reason is in `skipped`. A column of which
+    no value of the original stands in the synthetic file is left out of all attacks and named in
+    `dropped`. Each interval
     holds with its confidence for the numbers of one attack on one target together.
 
     Examples
@@ -111,11 +122,11 @@ def assess_synthetic(
         categorical=categorical, n_groups=n_groups, replicates=replicates, attacks=attacks,
         workers=workers, on_event=on_event, seed=seed,
     )  # fmt: skip
+    inputs, dropped = _with_usable(inputs)
     jobs = [
-        (name, target)
-        for name in chosen
+        (name, target) for name in chosen
         for target in ([""] if ATTACKS[name].target == "none" else inputs.targets)
-    ]
+    ]  # fmt: skip
     results: dict[tuple[str, str], Any] = {}
     skipped: dict[tuple[str, str], str] = {}
     notes: dict[tuple[str, str], str] = {}
@@ -124,14 +135,16 @@ def assess_synthetic(
     inputs.on_event(Event("start", SUBJECT, 0, len(jobs)))
     for done, (name, target) in enumerate(jobs):
         inputs.on_event(Event("progress", SUBJECT, done, len(jobs), title_of(name, target)))
-        if ATTACKS[name].needs_holdout and inputs.holdout is None:
-            skipped[name, target] = "it needs a hold-out"
+        if why := _lacking(inputs, name):
+            skipped[name, target] = why
             continue
         try:
             grouped, groups = inputs.with_groups() if ATTACKS[name].exact_keys else (inputs, ())
             result = ATTACKS[name].run(grouped, target)
         except InputError as error:
-            skipped[name, target] = "; ".join(str(fault).rstrip(".") for fault in error.faults)
+            skipped[name, target] = joined_by(
+                "; ", (str(fault).rstrip(".") for fault in error.faults)
+            )
             continue
         results[name, target] = result
         note = _note(name, inputs, result, groups)
@@ -145,17 +158,57 @@ def assess_synthetic(
     story = "" if inputs.scenario is None else inputs.scenario.story()
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})
     no_strangers = _no_strangers(inputs, nearer)
-    return SyntheticRisk(table, results, skipped, notes, story, inputs.seed, no_strangers)
+    first = next(iter(open_chunks(inputs.synthetic, "synthetic", ())))
+    found = file_evidence(first, inputs.keys, persons=False)
+    return SyntheticRisk(
+        table, results, skipped, notes, story, inputs.seed, no_strangers, dropped, tuple(found)
+    )
+
+
+def _lacking(inputs: AttackInput, name: str) -> str:
+    """Return why an attack cannot run; empty where it can."""
+    if ATTACKS[name].needs_holdout and inputs.holdout is None:
+        return message("it needs a hold-out")
+    if not inputs.keys and ATTACKS[name].exact_keys:
+        return "both files code every key differently"
+    return ""
+
+
+def _with_usable(inputs: AttackInput) -> tuple[AttackInput, tuple[str, ...]]:
+    """Leave out the columns that both files code differently, and say which."""
+    names = (*inputs.keys, *inputs.targets)
+    codes = inputs.categorical if inputs.scenario is None else inputs.scenario.categorical
+    dropped = unusable_columns(inputs.original, inputs.synthetic, names, codes)
+    if not dropped or len(dropped) == len(names):
+        return inputs, ()
+    keys, targets = (
+        tuple(name for name in named if name not in dropped)
+        for named in (inputs.keys, inputs.targets)
+    )
+    scenario = inputs.scenario
+    if scenario is not None and keys:
+        plain = scenario.to_dict() | {"keys": list(keys), "targets": list(targets)}
+        if "key_errors" in plain:
+            plain["key_errors"] = {k: v for k, v in scenario.errors.items() if k in keys}
+        if "categorical" in plain:
+            plain["categorical"] = [name for name in scenario.categorical if name in targets]
+        scenario = Scenario.from_dict(plain)
+    left = replace(
+        inputs, keys=keys, targets=targets, scenario=scenario if keys else None,
+        categorical=tuple(name for name in inputs.categorical if name not in dropped),
+    )  # fmt: skip
+    return left, tuple(dropped)
 
 
 def _no_strangers(inputs: AttackInput, nearer: Sequence[str]) -> str:
     """Say why persons of the hold-out cannot stand for strangers; empty where nothing shows it."""
     names = (*inputs.keys, *inputs.targets)
     shared = overlap_of(inputs.original, inputs.holdout, names, inputs.categorical)
-    about_holdout = (
-        f"the synthetic file tells more about the hold-out than about the original "
-        f"({', '.join(nearer)}), as one made from the hold-out does, or one whose hold-out "
-        "holds persons of another kind"
+    about_holdout = message(
+        "the synthetic file reveals more about the hold-out than about the original "
+        "({nearer}), as would a file made from the hold-out, or one whose hold-out "
+        "contains a different kind of persons",
+        nearer=", ".join(nearer),
     )
     return joined(shared, about_holdout if nearer else "")
 
@@ -209,13 +262,14 @@ class _Options(TypedDict):
 def _read_input(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None,
     targets: Sequence[str] | str | None,
     **options: Unpack[_Options],
 ) -> tuple[AttackInput, Sequence[str]]:
     """Check the arguments, every fault together, and put them into one record."""
     faults = Faults(SUBJECT)
     household, holdout, attacks = options["household"], options["holdout"], options["attacks"]
+    keys, targets = keys_and_targets(original, keys, targets)
     frame = as_frame(original, "original")
     others = None if holdout is None else as_frame(holdout, "holdout")
     chosen = list(ATTACKS) if attacks == "all" else listed_names(attacks)
@@ -256,8 +310,14 @@ def _note(name: str, inputs: AttackInput, result: Any, groups: Sequence[str]) ->
     fields = inputs.left_out(ATTACKS[name].honours)
     only_first = inputs.replicates and not ATTACKS[name].replicates
     return joined(
-        f"{', '.join(fields)} of the scenario left aside" if fields else "",
-        "the first synthetic file alone" if only_first else "",
-        f"{', '.join(groups)} compared in {inputs.n_groups} groups" if groups else "",
+        message("{fields} of the scenario ignored", fields=", ".join(fields)) if fields else "",
+        message("the first synthetic file alone") if only_first else "",
+        message(
+            "{groups} compared in {n_groups} groups",
+            groups=", ".join(groups),
+            n_groups=inputs.n_groups,
+        )
+        if groups
+        else "",
         *getattr(result, "notes", ()),
     )

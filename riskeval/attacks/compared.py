@@ -16,6 +16,8 @@ from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.shares import Excess
 from riskeval.shared.files import drawn_rows
 from riskeval.shared.measurement import MeasureInfo, Measurement, joined
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted
 from synthpop.microdata.statistics.streams import Streams
 
 N_GROUPS = 10
@@ -90,6 +92,18 @@ def beyond_strangers(one: Excess | None) -> str:
     if one is None:
         return ""
     return (
-        f"{100 * one.difference:+.1f} points against strangers ({100 * one.lower:+.1f} to "
-        f"{100 * one.upper:+.1f}){'; the hold-out holds no strangers' if one.overlap else ''}"
+        message(
+            "{difference} points compared with strangers ({lower} to {upper}); the "
+            "hold-out contains no strangers",
+            difference=formatted(100 * one.difference, "+.1f"),
+            lower=formatted(100 * one.lower, "+.1f"),
+            upper=formatted(100 * one.upper, "+.1f"),
+        )
+        if one.overlap
+        else message(
+            "{difference} points against strangers ({lower} to {upper})",
+            difference=formatted(100 * one.difference, "+.1f"),
+            lower=formatted(100 * one.lower, "+.1f"),
+            upper=formatted(100 * one.upper, "+.1f"),
+        )
     )

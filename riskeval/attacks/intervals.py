@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskeval.attacks.indexer import number_rows
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check
 from synthpop.microdata.messages.text import percent
 from synthpop.microdata.statistics.intervals import interval_of_mean, wilson
@@ -51,10 +52,18 @@ class Intervals:
         low, high = self.of(measure)
         if np.isnan(low):
             return ""
-        mean = f"mean of {self.n_files} files, " if self.n_files > 1 else ""
-        return (
-            f" ({mean}{percent(self.confidence, 0)} interval {percent(low)} to {percent(high)}: "
-            f"{self.covers})"
+        mean = (
+            (message("mean of {n_files} files", n_files=self.n_files) + ", ")
+            if self.n_files > 1
+            else ""
+        )
+        return " " + message(
+            "({mean}{confidence} interval {low} to {high}: {covers})",
+            mean=mean,
+            confidence=percent(self.confidence, 0),
+            low=percent(low),
+            high=percent(high),
+            covers=self.covers,
         )
 
 
@@ -107,7 +116,7 @@ def over_units(
                 low, high = _wilson(ratio, confidence)
             rows[name] = (rows[name][0], low, high)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "lower", "upper"])
-    covers = OVER_UNITS.format(unit=unit) if draws else "no interval was asked for"
+    covers = OVER_UNITS.format(unit=unit) if draws else message("no interval was requested")
     return Intervals(table, covers, 1, draws, confidence, seed)
 
 

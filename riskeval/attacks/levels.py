@@ -10,6 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 
 DIGITS = 12
@@ -124,7 +125,13 @@ class LevelCoder:
             return ""
         shown = ", ".join(repr(self.levels[code]) for code in codes[:MANY])
         what = plural(len(codes), "level")
-        return f"{what} of {name} in the {first} (as {shown}) do not occur in the release"
+        return message(
+            "{what} of {name} in the {first} (as {shown}) do not occur in the release",
+            what=what,
+            name=name,
+            first=message(first),
+            shown=shown,
+        )
 
     def _number(self, level: Any) -> int:
         code = self._code.get(level)

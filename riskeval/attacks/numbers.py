@@ -8,6 +8,7 @@ import numpy as np
 
 from riskeval.attacks.shares import Excess
 from riskeval.shared.measurement import MeasureInfo, Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent
 
 OUTSIDE = "persons outside the original"
@@ -53,9 +54,13 @@ class AttackNumber:
         one = self.measurement
         if np.isnan(one.value):
             return ""
-        verdict = "no verdict without a hold-out"
+        verdict = message("no verdict without a hold-out")
         if self.excess is not None:
             verdict = self.excess.verdict
         if self.kind == "original" and one.baseline > 0:
-            return f"{percent(one.value / one.baseline, 0)} of what the original tells; {verdict}"
+            return message(
+                "{share} of what the original reveals; {verdict}",
+                share=percent(one.value / one.baseline, 0),
+                verdict=verdict,
+            )
         return verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,9 @@ from riskeval.attacks.values import flags_of
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.frames import as_names, listed_names
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.roles.microdata import Microdata
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class AttackRequest:
     @property
     def footnote(self) -> str:
         """The story as a last sentence; empty when there is none."""
-        return f" Scenario: {self.story}" if self.story else ""
+        return " " + message("Scenario: {story}", story=self.story) if self.story else ""
 
 
 def read_request(
@@ -86,6 +89,17 @@ def read_request(
         scenario.coverage, scenario.who, scenario.rows, scenario.accuracy, scenario.categorical,
         scenario.story(),
     )  # fmt: skip
+
+
+def keys_and_targets(
+    file: Any, keys: Scenario | Sequence[str] | str | None, targets: Sequence[str] | str | None
+) -> tuple[Scenario | Sequence[str] | str, Sequence[str] | str | None]:
+    """Return keys and targets as given, or those of a file with roles where no keys are."""
+    if keys is not None:
+        return keys, targets
+    if not isinstance(file, Microdata):
+        return (), targets
+    return file.roles.keys, targets or file.roles.sensitive or None
 
 
 def check_request(faults: Faults, request: AttackRequest, frame: pd.DataFrame) -> None:
@@ -145,4 +159,4 @@ def check_households(faults: Faults, frame: pd.DataFrame, name: str, role: str) 
 
 def as_sentences(notes: Sequence[str]) -> str:
     """Return notes as sentences that follow a summary."""
-    return "".join(f" {note[0].upper()}{note[1:]}." for note in dict.fromkeys(notes))
+    return joined_by("", (" " + sentence(note) for note in dict.fromkeys(notes)))

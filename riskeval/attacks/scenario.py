@@ -8,8 +8,9 @@ from typing import Any
 
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message, sentences
 from synthpop.microdata.messages.parameters import check_choice, is_number
-from synthpop.microdata.messages.text import short_percent
+from synthpop.microdata.messages.text import join, short_percent
 
 ACCURACY = (0.01, 0.02, 0.05)
 UNITS = ("person", "household")
@@ -123,14 +124,25 @@ category when it is the true one.
 
     def story(self) -> str:
         """Tell in sentences what the intruder knows, whom they look for and what they want."""
-        persons = "every person of the sample"
+        persons = message("every person of the sample")
         if self.coverage < 1:
-            persons = f"every person in a register of {_percent(self.coverage)} of the population"
-        wrong = [f"{key} is wrong for {_percent(p)}" for key, p in self.key_errors]
-        knows = f"The intruder knows {_listed(self.keys, 'and')} of {persons}"
-        return " ".join(
-            [f"{'; '.join([knows, *wrong])}.", f"They look for {self._whom()}.", self._wants()]
-        ).rstrip()
+            persons = message(
+                "every person in a register of {coverage} of the population",
+                coverage=_percent(self.coverage),
+            )
+        wrong = [
+            message("{key} is wrong for {p}", key=key, p=_percent(p)) for key, p in self.key_errors
+        ]
+        knows = message(
+            "The intruder knows {keys} of {persons}",
+            keys=join(self.keys),
+            persons=persons,
+        )
+        return sentences(
+            joined_by("; ", [knows, *wrong]) + ".",
+            message("They look for {whom}.", whom=self._whom()),
+            self._wants(),
+        )
 
     def summary(self) -> str:
         """Return the story."""
@@ -161,29 +173,42 @@ category when it is the true one.
         return cls(**plain)
 
     def _whom(self) -> str:
-        noun = "households" if self.unit == "household" else "persons"
-        which = f" for which {self.rows} is true" if self.rows else ""
+        noun = message("households") if self.unit == "household" else message("persons")
+        which = (" " + message("for which {rows} is true", rows=self.rows)) if self.rows else ""
         if self.unit == "household" and self.rows:
-            which = f" with a member for whom {self.rows} is true"
+            which = " " + message("with a member for whom {rows} is true", rows=self.rows)
         if self.who == "everyone":
-            return f"all {noun} of the sample{which}"
-        other = "no other household" if self.unit == "household" else "nobody else"
-        return f"{noun} of the sample{which} whom {other} in it shares these keys with"
+            return message("all {noun} of the sample{which}", noun=noun, which=which)
+        is_home = self.unit == "household"
+        other = message("no other household") if is_home else message("nobody else")
+        return message(
+            "{noun} of the sample{which} with whom {other} in it shares these keys",
+            noun=noun,
+            which=which,
+            other=other,
+        )
 
     def _wants(self) -> str:
         if not self.targets:
             return ""
-        clauses = [f"They want {_listed(self.targets, 'and')}"]
-        right = "when it is the true one"
+        clauses = [message("They want {targets}", targets=join(self.targets))]
+        right = message("when it is the true one")
         if set(self.targets) - set(self.categorical):
-            within = _listed([_percent(p) for p in self.accuracy], "or")
-            number = f"a number counts as found within {within} of the true value"
-            clauses.append(f"{number}, a category {right}")
+            within = join((_percent(p) for p in self.accuracy), "or")
+            number = message(
+                "a number counts as found within {within} of the true value", within=within
+            )
+            clauses.append(message("{number}, a category {right}", number=number, right=right))
         else:
-            clauses.append(f"a category counts as found {right}")
+            clauses.append(message("a category counts as found {right}", right=right))
         if self.unit == "household":
-            clauses.append(f"a household counts when this is so for {self.members} member")
-        return "; ".join(clauses) + "."
+            clauses.append(
+                message(
+                    "a household counts when this is so for {members} member",
+                    members=message(self.members),
+                )
+            )
+        return joined_by("; ", clauses) + "."
 
 
 def to_scenario(
@@ -325,9 +350,3 @@ def _check(faults: Faults, plain: dict[str, Any]) -> None:
 
 def _percent(share: float) -> str:
     return short_percent(share, 4)
-
-
-def _listed(names: Sequence[str], joint: str) -> str:
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} {joint} {names[-1]}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riskeval.attacks.clusters import variance_of_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.intervals import newcombe
 
 FEW = 25
@@ -63,21 +65,25 @@ class Excess:
     def verdict(self) -> str:
         """Say in a few words how the original stands to the hold-out."""
         if self.is_above:
-            return "above the hold-out"
+            return message("above the hold-out")
         if self.overlap:
-            return "no verdict: the hold-out holds no strangers"
-        return "below the hold-out" if self.is_below else "not clearly above the hold-out"
+            return message("no verdict: the hold-out contains no strangers")
+        return (
+            message("below the hold-out")
+            if self.is_below
+            else message("not clearly above the hold-out")
+        )
 
     @property
     def caution(self) -> str:
         """Say why the hold-out cannot stand for strangers; empty where nothing shows it."""
         if self.overlap:
-            why = ", which hides a part of the excess" if self.is_above else ""
-            return f"{'Caution' if self.is_above else 'No verdict'}: {self.overlap}{why}."
+            why = (", " + message("which hides part of the excess")) if self.is_above else ""
+            return f"{'Caution' if self.is_above else message('No verdict')}: {self.overlap}{why}."
         if self.is_below:
-            return (
-                "No verdict: the release tells more about the hold-out than about the original, as "
-                "one made from the hold-out does."
+            return message(
+                "No verdict: the release reveals more about the hold-out than about the "
+                "original, as would a file made from the hold-out."
             )
         return ""
 
@@ -86,16 +92,17 @@ class Excess:
 
         The distance to the lower end is stretched by the ratio of the normal quantiles.
         """
-        return self.difference > (self.difference - self.lower) * self._stretch(n_attacks)
+        return self.difference > (self.difference - self.lower) * self.stretch(n_attacks)
 
     def is_below_among(self, n_attacks: int) -> bool:
         """Whether strangers are attacked with more success, as the most striking of so many.
 
         Then the hold-out holds no strangers, or persons of another kind.
         """
-        return self.difference < (self.difference - self.upper) * self._stretch(n_attacks)
+        return self.difference < (self.difference - self.upper) * self.stretch(n_attacks)
 
-    def _stretch(self, n_attacks: int) -> float:
+    def stretch(self, n_attacks: int) -> float:
+        """Return how much wider the interval is as one of so many attacks."""
         from scipy.stats import norm
 
         one, family = (
@@ -149,8 +156,18 @@ def caution_of(ones: Iterable[Excess | None]) -> str:
     return f" {texts[0]}" if texts else ""
 
 
-def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[float, float, float]:
+def auc(
+    members: np.ndarray,
+    others: np.ndarray,
+    confidence: float,
+    clusters: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
+    design: float = 1.0,
+) -> tuple[float, float, float]:
     """Area under the ROC curve with its interval; equal scores count one half.
+
+    Scores are in the order of their files; `clusters` are the households of members and of others,
+    where they are known. Households and neighbouring records may be alike; `design` is the effect
+    on the variance where they are and nothing tells who belongs together.
 
     The interval is that of DeLong, DeLong and Clarke-Pearson (1988). Where one side has fewer than
     25 scores, or all scores are separated, it is that of Newcombe (2006, method 5), whose variance
@@ -172,7 +189,8 @@ def auc(members: np.ndarray, others: np.ndarray, confidence: float) -> tuple[flo
     z = float(norm.ppf((1 + confidence) / 2))
     variance = 0.0
     if min(n, m) >= FEW:
-        variance = above.var(ddof=1) / n + below.var(ddof=1) / m
+        variance = variance_of_mean(above, clusters[0]) + variance_of_mean(below, clusters[1])
+        variance *= design
     if variance <= 0:
         return area, _score_end(area, n, m, z, 0.0), _score_end(area, n, m, z, 1.0)
     half = z * float(np.sqrt(variance))

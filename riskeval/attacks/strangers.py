@@ -12,6 +12,7 @@ from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.request import AttackRequest, read_request
 from riskeval.attacks.shares import excess
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, percent
 
 CONFIDENCE = 0.99
@@ -45,10 +46,13 @@ def overlap_of(
     beyond = excess(shared, twins, CONFIDENCE)
     if beyond is None or not beyond.is_above:
         return ""
-    return (
-        f"{count(int(shared.sum()))} of {count(len(shared))} records of the hold-out equal a "
-        f"record of the original in all of {', '.join(names)}, where {percent(twins.mean(), 1)} do "
-        "by chance, so that they are no strangers"
+    return message(
+        "{n} of {all} records of the hold-out equal a record of the original in all of "
+        "{names}, compared with {chance} by chance, so they are not strangers",
+        n=count(int(shared.sum())),
+        all=count(len(shared)),
+        names=", ".join(names),
+        chance=percent(twins.mean(), 1),
     )
 
 

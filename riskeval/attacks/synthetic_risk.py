@@ -9,9 +9,12 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.registry import ATTACKS
+from riskeval.attacks.synthetic_verdict import synthetic_verdict
+from riskeval.verdict.verdict import Finding, ReleaseVerdict
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.messages.text import formatted, percent, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +24,7 @@ class SyntheticRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
+        One row per number: `attack`, `target` (empty for attacks on the file), `measure`, `value`,
         `lower`, `upper` (interval of the value), `baseline`, `against` (what the baseline is),
         `excess`, `excess_lower`, `excess_upper` (success on the original beyond that on the
         hold-out), `above_among_all` (whether the excess is clear even as the most striking of all
@@ -49,16 +52,23 @@ class SyntheticRisk(TableResult):
     story: str
     seed: int
     no_strangers: str = ""
+    dropped: tuple[str, ...] = ()
+    file_evidence: tuple[Finding, ...] = ()
+
+    @property
+    def verdict(self) -> ReleaseVerdict:
+        """What speaks against publishing the file; without a hold-out it cannot be cleared."""
+        return synthetic_verdict(self, self.file_evidence)
 
     @property
     def above(self) -> list[str]:
         """Attacks that find clearly more on the original than on strangers, each by itself."""
-        return self._titles(self.table["excess_lower"] > 0)
+        return self.titles(self.table["excess_lower"] > 0)
 
     @property
     def above_together(self) -> list[str]:
         """Those of them that chance does not explain even as the most striking of all attacks."""
-        return self._titles(self.table["above_among_all"])
+        return self.titles(self.table["above_among_all"])
 
     @property
     def copies(self) -> str:
@@ -71,10 +81,17 @@ class SyntheticRisk(TableResult):
         if screen is None or screen.copied is None or not screen.copied.is_above:
             return ""
         outside = screen.baseline == "hold-out"
-        against = "strangers do" if outside else "the original records do among themselves"
-        return (
-            f"{percent(screen.identical, 1)} of the synthetic records equal an original one, where "
-            f"{percent(screen.identical_baseline, 1)} of {against}"
+        against = (
+            message("strangers do")
+            if outside
+            else message("of the original records among themselves")
+        )
+        return message(
+            "{identical} of the synthetic records equal an original one, compared with "
+            "{identical_baseline} of {against}",
+            identical=percent(screen.identical, 1),
+            identical_baseline=percent(screen.identical_baseline, 1),
+            against=against,
         )
 
     @property
@@ -83,27 +100,53 @@ class SyntheticRisk(TableResult):
         screen = self.results.get(("distance_screen", ""))
         if screen is None or screen.nearer is None or not screen.nearer.is_above:
             return ""
-        others = "strangers" if screen.baseline == "hold-out" else "the original records themselves"
-        return (
-            f"{percent(screen.close, 1)} of the synthetic records are as near to an original one "
-            f"as only {percent(screen.close_baseline, 1)} of {others} are"
+        others = (
+            "strangers"
+            if screen.baseline == "hold-out"
+            else message("the original records themselves")
+        )
+        return message(
+            "{close} of the synthetic records are as near to an original one as only "
+            "{close_baseline} of {others} are",
+            close=percent(screen.close, 1),
+            close_baseline=percent(screen.close_baseline, 1),
+            others=others,
         )
 
-    def _titles(self, rows: pd.Series) -> list[str]:
+    def title(self, attack: str, target: str) -> str:
+        """Return the name of an attack with its target."""
+        return title_of(attack, target)
+
+    def titles(self, rows: pd.Series) -> list[str]:
+        """Return the attacks of some rows of the table."""
         chosen = self.table[rows].to_dict("records")
         return list(dict.fromkeys(title_of(row["attack"], row["target"]) for row in chosen))
 
     def summary(self) -> str:
         """Say what each attack found, one line a number, and what was left out."""
-        lines = [self._verdict()]
+        n_attacks = plural(len(self.results), "attack")
+        skipped = f", {len(self.skipped)} {gettext('left out')}" if self.skipped else ""
+        lines = [self.verdict.summary(), f"{n_attacks}{skipped}."]
         if self.no_strangers and self.above:
             lines.append(f"{self.no_strangers}.")
+        if self.dropped:
+            lines.append(
+                message(
+                    "Left out, since no value of the original stands in the synthetic file: "
+                    "{dropped}.",
+                    dropped=", ".join(self.dropped),
+                )
+            )
         if self.story:
             lines.append(self.story)
         for row in self.table.to_dict("records"):
             text = f"{title_of(row['attack'], row['target'])}: {row['measure']} {row['value']:.3g}"
             if not np.isnan(row["lower"]):
-                text += f" ({row['lower']:.3g} to {row['upper']:.3g})"
+                text += " " + message(
+                    "({lower} to {upper})",
+                    lower=formatted(row["lower"], ".3g"),
+                    upper=formatted(row["upper"], ".3g"),
+                )
             if row["against"]:
                 text += f"; {row['against']}: {row['baseline']:.3g}"
             if row["reading"]:
@@ -112,46 +155,20 @@ class SyntheticRisk(TableResult):
         for (attack, target), why in self.notes.items():
             lines.append(f"{title_of(attack, target)}: {why}.")
         for (attack, target), why in self.skipped.items():
-            lines.append(f"{title_of(attack, target)} was left out: {why}.")
+            lines.append(
+                message("{attack} was left out: {why}.", attack=title_of(attack, target), why=why)
+            )
         lines.append(
-            "No number proves the file safe: each tells one story of an intruder, and none of "
-            "these measures has a published threshold. Compare with the baselines, with the "
-            "original, and with other ways to make the file."
+            message(
+                "No number proves the file safe: each tells one story of an intruder, and none "
+                "of these measures has a published threshold. Compare with the baselines, with "
+                "the original, and with other ways to make the file."
+            )
         )
-        return "\n".join(lines)
-
-    def _verdict(self) -> str:
-        """The first line: what is known to be wrong, or that nothing is known."""
-        n_attacks = plural(len(self.results), "attack")
-        skipped = f", {len(self.skipped)} {gettext('left out')}" if self.skipped else ""
-        if self.above_together:
-            others = [title for title in self.above if title not in self.above_together]
-            weaker = f"; weaker signs: {'; '.join(others)}" if others else ""
-            return (
-                "The synthetic file tells more about persons of the original than about "
-                f"strangers: {'; '.join(self.above_together)}{weaker} ({n_attacks}{skipped})."
-            )
-        if self.above:
-            return (
-                "Signs that the synthetic file tells more about persons of the original than about "
-                f"strangers, which {n_attacks} may also show by chance: {'; '.join(self.above)}"
-                f"{skipped}."
-            )
-        copies = self.copies or self.near_copies
-        copies = f" But {copies}: look for copied records." if copies else ""
-        if self.no_strangers:
-            return f"No verdict: {self.no_strangers} ({n_attacks}{skipped}).{copies}"
-        if self.table["excess"].isna().all():
-            return (
-                f"No verdict: without a hold-out nothing tells the risk of having taken part from "
-                f"what the keys tell about anybody ({n_attacks}{skipped}).{copies}"
-            )
-        return (
-            f"No attack finds clearly more about persons of the original than about strangers "
-            f"({n_attacks}{skipped}); stronger attacks may."
-        )
+        return joined_by("\n", lines)
 
 
 def title_of(attack: str, target: str) -> str:
     """Return the name of an attack, with its target where it has one."""
-    return ATTACKS[attack].title + (f" on {target}" if target else "")
+    title = message(ATTACKS[attack].title)
+    return message("{attack} on {target}", attack=title, target=target) if target else title

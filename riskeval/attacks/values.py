@@ -10,6 +10,7 @@ import pandas as pd
 from riskeval.attacks.levels import LevelCoder, occurring_levels
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 
 FLAGS = {"true": 1, "1": 1, "1.0": 1, "false": 0, "0": 0, "0.0": 0}
 FEW_VALUES = 20
@@ -64,8 +65,13 @@ def codes_note(
 ) -> list[str]:
     """Name numeric columns that may be codes, the rule that treats them, and a hint what to do."""
     return [
-        f"{name} has only {frame[name].nunique()} different whole values and counts as an amount "
-        f"({rule}); if these are codes of categories, name it in categorical"
+        message(
+            "{name} has only {n} different whole values and counts as an amount ({rule}); "
+            "if these are codes of categories, declare it as categorical",
+            name=name,
+            n=frame[name].nunique(),
+            rule=rule,
+        )
         for name in names
         if name not in categorical and may_be_codes(frame[name])
     ]

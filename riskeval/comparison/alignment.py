@@ -14,6 +14,7 @@ from riskeval.keys.near import near_levels
 from riskeval.utility.tables import common_levels
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import plural
 
 COLUMNS = (
@@ -34,7 +35,7 @@ class Aligned:
     # original for measures that match levels: numeric columns that the release coarsened are
     # coarsened too, as an intruder who knows a person would do
     x_keys: pd.DataFrame
-    shared: list[dict[str, Any]]  # one row a variable: see `COLUMNS`
+    shared: list[dict[str, Any]]  # one row per variable: see `COLUMNS`
     not_compared: dict[str, str]  # why a variable is not compared
     # original level -> level, by variable, where the original was brought to other levels
     rules: dict[str, Mapping[Any, Any]]
@@ -54,10 +55,8 @@ class Aligned:
 
     def has(self, names: Sequence[str]) -> str:
         """Why these variables cannot all be compared; empty when they can."""
-        absent = [
-            f"{name} {self.not_compared[name]}" for name in names if name in self.not_compared
-        ]
-        return "; ".join(absent)
+        absent = [name for name in names if name in self.not_compared]
+        return joined_by("; ", [f"{name} " + self.not_compared[name] for name in absent])
 
 
 def align(original: pd.DataFrame, release: ReleaseFile, roles: Mapping[str, str]) -> Aligned:
@@ -74,9 +73,9 @@ def align(original: pd.DataFrame, release: ReleaseFile, roles: Mapping[str, str]
     rules: dict[str, Mapping[Any, Any]] = {}
     for name, role in roles.items():
         before, after = original[name], release.frame.get(name)
-        how, reason, counts = "as numbers", "", (0, 0, 0)
+        how, reason, counts = message("as numbers"), "", (0, 0, 0)
         if after is None:
-            reason, counts = "is not in the release", (len(encode(before)[1]), 0, 0)
+            reason, counts = message("is not in the release"), (len(encode(before)[1]), 0, 0)
         elif role != "numeric":
             matched = match_levels(before, after, release.rows, release.levels.get(name))
             how, reason, counts = matched.how, matched.reason, matched.counts
@@ -88,7 +87,7 @@ def align(original: pd.DataFrame, release: ReleaseFile, roles: Mapping[str, str]
         elif is_number(after):
             x[name], y[name], keys[name] = before, after, before
         else:
-            reason = "is not numeric in the release"
+            reason = message("is not numeric in the release")
         if reason:
             not_compared[name] = reason
         cells = (release.name, name, role, not reason, reason or how, *counts)
@@ -123,12 +122,17 @@ def match_levels(
     y_codes, y_levels = _used(y)
     counts = (len(x_levels), len(y_levels))
     if not y_levels:
-        return MatchedLevels(x, y, "", "is missing in all records of the release", (*counts, 0))
+        return MatchedLevels(
+            x, y, "", message("is missing in all records of the release"), (*counts, 0)
+        )
     both = set(x_levels) & set(y_levels)
     if not both and not declared:
         by_text = _by_text(x, y, x_levels, y_levels)
         if by_text is not None:
-            how, n_both = "levels were compared by their text", len(common_levels(*by_text)[0])
+            how, n_both = (
+                message("levels were compared by their text"),
+                len(common_levels(*by_text)[0]),
+            )
             text = {level: level_text(level) for level in x_levels}
             return MatchedLevels(*by_text, how, "", (*counts, n_both), text)
     rule: Mapping[Any, Any] | None = _as_levels(declared, x_levels, y_levels)
@@ -137,18 +141,23 @@ def match_levels(
     if rule is not None:
         return _mapped(x_codes, x_levels, y_codes, y_levels, rule)
     if not both:
-        reason = "has no level in common with the original"
-        reason += "" if rows is None else ", and one level became several"
+        reason = message("has no level in common with the original")
+        reason += "" if rows is None else (", " + message("and one level became several"))
         return MatchedLevels(x, y, "", reason, (*counts, 0))
     new = len(y_levels) - len(both)
-    how = f"{plural(len(both), 'level')} in common"
+    how = message("{n} in common", n=plural(len(both), "level"))
     if len(x_levels) == len(y_levels) == len(both):
-        how = "the same levels"
+        how = message("the same levels")
     if new:
-        how += f"; {new} of the release are not in the original"
+        how += "; " + message("{m} of the release are not in the original", m=new)
         near = near_levels(y_levels, x_levels)
         if near:
-            how += f" ({len(near)} nearly, for instance {near[0][0]!r} and {near[0][1]!r})"
+            how += " " + message(
+                "({n} nearly, for instance {a} and {b})",
+                n=len(near),
+                a=repr(near[0][0]),
+                b=repr(near[0][1]),
+            )
     return MatchedLevels(x, y, how, "", (*counts, len(both)))
 
 
@@ -232,10 +241,18 @@ def _mapped(
         for codes in (table[x_codes], y_codes)
     )
     n_unmapped = sum(level not in rule for level in x_levels)
-    how = f"{plural(len(x_levels), 'level')} of the original count as {len(set(rule.values()))}"
+    how = message(
+        "{n} of the original count as {values}",
+        n=plural(len(x_levels), "level"),
+        values=len(set(rule.values())),
+    )
     if n_unmapped:
-        how += f"; {n_unmapped} {'has' if n_unmapped == 1 else 'have'} no counterpart"
+        how += "; " + (
+            message("{n_unmapped} has no counterpart", n_unmapped=n_unmapped)
+            if n_unmapped == 1
+            else message("{n_unmapped} have no counterpart", n_unmapped=n_unmapped)
+        )
     counts = (len(x_levels), len(y_levels), len(common_levels(x, y)[0]))
     if not counts[2]:
-        return MatchedLevels(x, y, "", "has no level in common with the original", counts)
+        return MatchedLevels(x, y, "", message("has no level in common with the original"), counts)
     return MatchedLevels(x, y, how, "", counts, rule)

@@ -13,6 +13,7 @@ from riskeval.attacks.registry import ATTACKS
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import MeasureInfo, Measurement, attempt, not_measured
+from synthpop.microdata.messages.message import message
 
 CHANCE, FEW = 4.0, 0.01
 """Standard errors, and share of the records, by which copies must exceed natural duplicates."""
@@ -87,7 +88,7 @@ def _attacked(
     if target in aligned.not_compared:
         return not_measured(infos, f"{target} {aligned.not_compared[target]}", [target])
     if attack.needs_holdout and files.holdout is None:
-        return not_measured(infos, "needs a hold-out")
+        return not_measured(infos, message("needs a hold-out"))
     if isinstance(compared, bool):
         targets = tuple(
             n for n in request.sensitive if n not in (*files.keys, *aligned.not_compared)

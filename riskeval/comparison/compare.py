@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from riskeval.attacks.strangers import overlap_of
 from riskeval.comparison.alignment import COLUMNS
 from riskeval.comparison.estimates import OVERLAPS, REGRESSIONS, common_design
 from riskeval.comparison.measure import MeasuredRelease, empty, measure_releases
+from riskeval.comparison.release_evidence import release_verdict
 from riskeval.comparison.releases import (
     OriginalFile,
     Release,
@@ -34,14 +36,17 @@ from riskeval.comparison.request import (
 from riskeval.comparison.result import Comparison
 from riskeval.comparison.worst_risk import worst_risk
 from riskeval.measures.request import Limits
-from riskeval.shared.files import check_level, check_numbers_of, read_weights
-from riskeval.shared.measurement import Measurement
+from riskeval.shared.files import check_level, check_numbers_of
+from riskeval.shared.measurement import Measurement, text_frame
 from riskeval.shared.show import ORIGINAL
-from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.roles.microdata import Microdata, as_file
 from synthpop.microdata.runs.output import listener_of
 from synthpop.microdata.statistics.streams import resolve_seed
 
@@ -51,7 +56,7 @@ def compare(
     original: Any,
     releases: Mapping[str, Any],
     *,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     numeric: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     weights: str | None = None,
@@ -140,19 +145,20 @@ def compare(
     [0.02, 0.0]
     """
     faults = Faults("comparison of releases")
-    frame = as_frame(original, "original")
-    index = original.index if isinstance(original, pd.DataFrame) else pd.RangeIndex(len(frame))
-    of_survey = getattr(original, "roles", None)
     if weights is not None and not isinstance(weights, str):
         faults.add("weights", f"is a {type(weights).__name__}", hint="Name a column.")
         weights = None
-    weights = weights or getattr(of_survey, "weight", None)
-    household = household or getattr(of_survey, "household", None)
-    roles = {"keys": keys, "numeric": numeric, "sensitive": sensitive}
-    names = _names(faults, frame, roles, {"household": household, "strata": strata})
+    file = as_file(
+        original, faults, keys=keys, numeric=numeric, weights=weights, household=household,
+        subject="original",
+    )  # fmt: skip
+    frame, household, weights = file.frame, file.roles.household, file.roles.weight
+    names = _names(faults, file, sensitive)
+    if strata is not None:
+        check_columns(faults, frame, [strata], "strata")
     check_level(faults, level)
     request = CompareRequest(
-        frame, read_weights(faults, frame, weights, "weights"), **names, household=household,
+        frame, file.weights, **names, household=household,
         strata=strata, design=DesignColumns(), holdout=None, level=level, seed=resolve_seed(seed),
         indicators=read_indicators(faults, frame, indicators, names["numeric"], strata),
         regressions=read_regressions(faults, frame, regressions),
@@ -161,7 +167,7 @@ def compare(
     )  # fmt: skip
     outside = read_holdout(faults, holdout, list(request.roles()))
     request = replace(request, holdout=outside)
-    files = _release_files(faults, releases, request, index, weights)
+    files = _release_files(faults, releases, request, file.index, weights)
     check(faults, {"workers": Whole(1)}, {"workers": workers})
     faults.raise_if_any()
     frames = [frame, *(file.frame for file in files)]
@@ -173,26 +179,22 @@ def compare(
     return _result(measured, request, weights)
 
 
-def _names(
-    faults: Faults,
-    frame: pd.DataFrame,
-    roles: Mapping[str, Any],
-    columns: Mapping[str, str | None],
-) -> dict[str, tuple[str, ...]]:
-    """Return the variables by role; `columns` are those of single roles."""
+def _names(faults: Faults, file: Microdata, sensitive: Any) -> dict[str, tuple[str, ...]]:
+    """Return the variables by role; a sensitive variable may be a key, or numeric, as well."""
+    frame, roles = file.frame, file.roles
     if len(frame) == 0:
         faults.add("original", "has no records")
-    names = {role: read_names(faults, frame, asked, role) for role, asked in roles.items()}
-    keys = roles["keys"]
-    if keys is None or (hasattr(keys, "__len__") and len(keys) == 0):
-        faults.add("keys", "no key is given", hint="Name the columns that an intruder knows.")
+    named = [*roles.keys, *roles.numeric]
+    usable = [one for one in named if check_columns(Faults("noted"), frame, [one], "column")]
+    names = {
+        "keys": tuple(name for name in roles.keys if name in usable),
+        "numeric": tuple(n for n in roles.numeric if n in usable and is_number(frame[n])),
+        "sensitive": read_names(faults, frame, sensitive or roles.sensitive, "sensitive"),
+    }
     check_numbers_of(faults, frame, "original", names["numeric"], "numeric variable")
     others = dict.fromkeys([*names["keys"], *names["sensitive"]])
     others = {name: None for name in others if name not in names["numeric"]}
     check_finite(faults, frame, others, "the original")
-    for role, name in columns.items():
-        if name is not None:
-            check_columns(faults, frame, [name], role)
     return names
 
 
@@ -234,16 +236,29 @@ def _result(
         worst = worst_risk(ones, of_original)
         ones[worst.key] = worst
     for key, one in utilities.items():
-        of_original[key] = Measurement(one.info, one.info.perfect, one.target, note="by definition")
+        of_original[key] = Measurement(
+            one.info, one.info.perfect, one.target, note=message("by definition")
+        )
     known = {key: one for ones in by_release.values() for key, one in ones.items()}
     for ones in by_release.values():
         for key, one in known.items():
             if key not in ones:
-                ones[key] = Measurement(one.info, np.nan, one.target, note="not measured here")
-    measures = pd.DataFrame(
-        [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
+                ones[key] = Measurement(
+                    one.info, np.nan, one.target, note=message("not measured here")
+                )
+    verdicts = {
+        of.release.name: release_verdict(
+            of.release.kind, of.evidence, by_release[of.release.name].values()
+        )
+        for of in measured
+        if of.release.name != ORIGINAL
+    }
+    rows = [_row(name, one) for name, ones in by_release.items() for one in ones.values()]
+    measures = text_frame(
+        rows, tuple(rows[0]), "title", "against", "limit_source", "meaning", "source", "note"
     )
-    infos = pd.DataFrame([_info(of.release, of.changes) for of in measured])
+    of_files = [_info(of.release, of.changes) for of in measured]
+    infos = text_frame(of_files, tuple(of_files[0]), "notes")
     wide = measures.pivot(index="release", columns="name", values="value")
     wide = wide.reindex(index=infos["release"], columns=list(dict.fromkeys(measures["name"])))
     wide.columns.name = None
@@ -255,7 +270,7 @@ def _result(
         measures=measures.reset_index(drop=True),
         overlaps=_stacked([of.overlaps for of in measured], OVERLAPS),
         regressions=_stacked([of.regressions for of in measured], REGRESSIONS),
-        shared=pd.DataFrame([row for of in measured for row in of.shared], columns=list(COLUMNS)),
+        shared=text_frame([row for of in measured for row in of.shared], COLUMNS, "how"),
         releases=infos,
         roles={
             "keys": request.keys, "numeric": request.numeric, "sensitive": request.sensitive,
@@ -263,6 +278,7 @@ def _result(
             "indicators": request.indicators, "regressions": request.regressions,
             "design": asdict(request.design),
         },
+        verdicts=MappingProxyType(verdicts),
         limits=request.limits,
         sample_sizes=request.sample_sizes,
         level=request.level,
@@ -302,7 +318,7 @@ def _row(release: str, one: Measurement) -> dict[str, Any]:
         "limit_source": one.limit_source if one.limit is not None else "",
         "meaning": one.info.meaning,
         "source": one.info.source,
-        "note": one.note or ("not defined on these data" if np.isnan(value) else ""),
+        "note": one.note or (message("not defined on these data") if np.isnan(value) else ""),
     }
 
 
@@ -315,6 +331,6 @@ def _info(release: ReleaseFile, changes: list[str]) -> dict[str, Any]:
         "records": len(release.frame),
         "linkable": release.rows is not None,
         "weighted": release.weights is not None,
-        "notes": "; ".join(release.notes),
+        "notes": joined_by("; ", release.notes),
         "few_changes": ", ".join(changes),
     }

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from riskeval.shared.measurement import Measurement, joined
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 
 CONFIDENCE = 0.95
@@ -40,9 +41,11 @@ def mean_of_draws(draws: Sequence[Sequence[Measurement]]) -> list[Measurement]:
         if first.info.unit in ("share", "probability"):
             bounds = (max(bounds[0], 0.0), min(bounds[1], 1.0))
         baselines = [one.baseline for one in ones if not np.isnan(one.baseline)]
-        note = (
-            f"mean of {len(values)} files ({number(float(values.min()))} to "
-            f"{number(float(values.max()))})"
+        note = message(
+            "mean of {n} files ({low} to {high})",
+            n=len(values),
+            low=number(float(values.min())),
+            high=number(float(values.max())),
         )
         result.append(
             replace(

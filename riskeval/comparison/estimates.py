@@ -26,6 +26,7 @@ from riskeval.utility.regressions import regression_comparison
 from synthpop.microdata.frame.codes import cell_ids, encode
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import is_safe_statistic, safe_domains
 from synthpop.microdata.statistics.indicators.results import OVERALL
 
@@ -117,16 +118,18 @@ def _inference(request: CompareRequest, aligned: Aligned) -> dict[str, Any]:
 def compare_estimates(
     request: CompareRequest, aligned: Aligned
 ) -> tuple[list[Measurement], pd.DataFrame]:
-    """Overlap of the confidence intervals of the estimates: numbers, and one row an estimate."""
+    """Overlap of the confidence intervals of the estimates: numbers, and one row per estimate."""
     infos = [OVERLAP, OVERLAP_DOMAINS, DIFFERENCE]
     if not request.indicators:
-        return not_measured(infos, "no estimate was named"), pd.DataFrame(columns=OVERLAPS)
+        return not_measured(infos, message("no estimate was specified")), pd.DataFrame(
+            columns=OVERLAPS
+        )
     x, y = with_design(aligned, request)
     tables = [_estimate(request, aligned, item, x, y) for item in request.indicators]
     table = _stacked(tables, request.indicators)
-    notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
+    notes = joined_by("; ", dict.fromkeys(note for note in table["note"] if note))
     inner = table.loc[table["domain"] != OVERALL, "overlap"]
-    nowhere = notes or "no domain was named"
+    nowhere = notes or message("no domain was named")
     return [
         Measurement(OVERLAP, mean_of(table["overlap"].astype(float)), note=notes),
         Measurement(
@@ -163,7 +166,7 @@ def _estimate(
         notes.append(f"no gender pay gap: {aligned.has([item.gender])}")
         statistics.remove("gender_pay_gap")
     if reasons or not statistics:
-        return _nothing(aligned, item, reasons or "; ".join(notes))
+        return _nothing(aligned, item, reasons or joined_by("; ", notes))
     try:
         result = indicator_comparison(
             x,
@@ -188,7 +191,7 @@ def _estimate(
         variable=item.variable,
         records=[sizes[str(domain)] for domain in result.table["domain"]],
         safe=[str(domain) in safe for domain in result.table["domain"]],
-        note="; ".join(notes),
+        note=joined_by("; ", notes),
     )
     return table.reindex(columns=OVERLAPS)
 
@@ -284,14 +287,16 @@ def _nothing(aligned: Aligned, item: Indicators, why: str) -> pd.DataFrame:
 def compare_regressions(
     request: CompareRequest, aligned: Aligned
 ) -> tuple[list[Measurement], pd.DataFrame]:
-    """Overlap of the intervals of coefficients: numbers, and one row a coefficient."""
+    """Overlap of the intervals of coefficients: numbers, and one row per coefficient."""
     infos = [REGRESSION_OVERLAP, SAME_CONCLUSIONS]
     if not request.regressions:
-        return not_measured(infos, "no regression was named"), pd.DataFrame(columns=REGRESSIONS)
+        return not_measured(infos, message("no regression was named")), pd.DataFrame(
+            columns=REGRESSIONS
+        )
     x, y = with_design(aligned, request)
     tables = [_regression(request, aligned, item, x, y) for item in request.regressions]
     table = pd.concat(tables, ignore_index=True)
-    notes = "; ".join(dict.fromkeys(note for note in table["note"] if note))
+    notes = joined_by("; ", dict.fromkeys(note for note in table["note"] if note))
     known = table[table["overlap"].notna()]
     return [
         Measurement(REGRESSION_OVERLAP, mean_of(table["overlap"].astype(float)), note=notes),
@@ -315,7 +320,11 @@ def _regression(
     except InputError as problem:
         why = f"{problem.faults[0].where}: {problem.faults[0].what}"
         return empty.assign(note=why).reindex(columns=REGRESSIONS)
-    dropped = f"not in both files: {', '.join(result.dropped)}" if result.dropped else ""
+    dropped = (
+        message("not in both files: {levels}", levels=", ".join(result.dropped))
+        if result.dropped
+        else ""
+    )
     table = result.table.assign(
         release=aligned.release.name, formula=item.formula, family=item.family, note=dropped
     )

@@ -11,6 +11,8 @@ from riskeval.measures.individual import HOUSEHOLD_RISK, LARGEST_HOUSEHOLD
 from riskeval.measures.l_diversity import NOT_DIVERSE
 from riskeval.measures.registry import MEASURES
 from riskeval.shared.measurement import Measurement, not_measured
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.roles.microdata import Microdata
 
 HOUSEHOLD = (HOUSEHOLD_RISK, LARGEST_HOUSEHOLD)
 
@@ -25,24 +27,22 @@ def file_risk(
         name for name in request.sensitive if name not in request.numeric and name not in keys
     ]
     if not keys:
-        return _nothing("no key is in the release", sensitive)
+        return _nothing(message("no key is in the release"), sensitive)
     note = f"without {', '.join(absent)}" if absent else ""
     household = request.household if request.household in frame else None
-    measured = file_measurements(
-        frame,
-        keys,
-        weights=weights,
-        household=household,
-        sensitive=[name for name in sensitive if name in frame],
-        limits=request.limits,
-        kind=kind,
-    )
+    present = [name for name in sensitive if name in frame]
+    file = Microdata(frame, keys=keys, weight=weights, household=household, sensitive=present)
+    measured = file_measurements(file, limits=request.limits, kind=kind)
     measured = [one.noted(note) for one in measured]
     for name in sensitive:
         if name not in frame:
-            measured += not_measured([NOT_DIVERSE], f"{name} is not in the release", [name])
+            measured += not_measured(
+                [NOT_DIVERSE], message("{name} is not in the release", name=name), [name]
+            )
     if request.household is not None and household is None:
-        measured += not_measured(HOUSEHOLD, f"{request.household} is not in the release")
+        measured += not_measured(
+            HOUSEHOLD, message("{household} is not in the release", household=request.household)
+        )
     return measured
 
 

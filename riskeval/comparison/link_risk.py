@@ -21,6 +21,7 @@ from riskeval.measures.mahalanobis_disclosure import (
 )
 from riskeval.shared.measurement import Measurement, attempt, joined, not_measured
 from synthpop.microdata.frame.frames import numbers
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.statistics.streams import Streams
 
@@ -35,9 +36,9 @@ def link_risk(request: CompareRequest, aligned: Aligned) -> list[Measurement]:
     names = [name for name in request.numeric if name not in aligned.not_compared]
     rows = aligned.release.rows
     if rows is None:
-        return not_measured(INFOS, "records cannot be linked one to one")
+        return not_measured(INFOS, message("records cannot be linked one to one"))
     if not names:
-        why = aligned.has(request.numeric) or "no numeric variable was named"
+        why = aligned.has(request.numeric) or message("no numeric variable was specified")
         return not_measured(INFOS, why)
     absent = [name for name in request.numeric if name in aligned.not_compared]
     note = f"without {', '.join(absent)}" if absent else ""
@@ -60,11 +61,17 @@ def _judged(n_missing: int, n_unjudged: int, n: int, rate_judged: float) -> str:
     """Say on how many records a rate rests; empty where on all, complete."""
     if not n_missing:
         return ""
-    text = f"{plural(n_missing, 'record')} judged by the values that both files have"
+    text = message(
+        "{n_missing} judged by the values that both files have",
+        n_missing=plural(n_missing, "record"),
+    )
     if n_unjudged:
-        text += (
-            f"; {count(n_unjudged)} of {count(n)} could not be judged and count as safe "
-            f"({percent(rate_judged, 1)} of the others)"
+        text += "; " + message(
+            "{n_unjudged} of {n} could not be judged and count as safe ({rate_judged} of "
+            "the others)",
+            n_unjudged=count(n_unjudged),
+            n=count(n),
+            rate_judged=percent(rate_judged, 1),
         )
     return text
 
@@ -88,13 +95,17 @@ def _linkage(
         linkage.expected_rate_two,
         records=len(second),
         baseline=min(2 * linkage.chance, 1.0),
-        against="linking at random",
+        against=message("linking at random"),
         note=joined(note, judged, _sampled(sample, y)),
     )
 
 
 def _sampled(sample: np.ndarray, y: pd.DataFrame) -> str:
-    return f"{plural(len(sample), 'record')} drawn at random" if len(sample) < len(y) else ""
+    return (
+        message("{n} drawn at random", n=plural(len(sample), "record"))
+        if len(sample) < len(y)
+        else ""
+    )
 
 
 def _outliers(
@@ -106,7 +117,9 @@ def _outliers(
     known = ~(np.isnan(one) | np.isnan(two))
     judged = known.any(axis=1)
     if judged.sum() < 2:
-        return not_measured(INFOS[2:], "fewer than two records have a value in both files")[0]
+        return not_measured(
+            INFOS[2:], message("fewer than two records have a value in both files")
+        )[0]
     zx, zy = (standardised(values, np.where(known, values, np.nan)) for values in (one, two))
     digest = sha256(zx.tobytes()).hexdigest()
     if digest not in request.scatters:

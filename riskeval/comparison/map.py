@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.shared.show import lower
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import plural
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskUtilityMap(Result):
-    """Risk against utility, one point a release.
+    """Risk against utility, one point per release.
 
     Attributes
     ----------
     frame : DataFrame
         `release`, `kind`, `family`, `parameter`, `risk`, `utility`, `pareto` (no other release has
         less risk and no less utility, or more utility and no more risk; the original is not a
-        release and never on the front), `copies` (it repeats records of the original, and so is
+        release and never on the front), `stopped` (the verdict is not to publish it, so that it is
         not on the front either). NaN where a measure is missing.
     risk, utility : str
         Names of the measures.
@@ -58,21 +59,38 @@ class RiskUtilityMap(Result):
         known = self.frame[(self.frame["kind"] != "original") & _complete(self.frame)]
         front = known[known["pareto"]].sort_values("risk")
         text = (
-            f"Risk ({lower(self.risk_title)}) against utility ({lower(self.utility_title)}): "
-            f"{len(front)} of {plural(len(known), 'release')} {'is' if len(front) == 1 else 'are'} "
-            "on the Pareto front, where less risk costs utility"
+            message(
+                "Risk ({risk_title}) against utility ({utility_title}): {front} of {n} is on "
+                "the Pareto front, where less risk costs utility",
+                risk_title=lower(self.risk_title),
+                utility_title=lower(self.utility_title),
+                front=len(front),
+                n=plural(len(known), "release"),
+            )
+            if len(front) == 1
+            else message(
+                "Risk ({risk_title}) against utility ({utility_title}): {front} of {n} are on "
+                "the Pareto front, where less risk costs utility",
+                risk_title=lower(self.risk_title),
+                utility_title=lower(self.utility_title),
+                front=len(front),
+                n=plural(len(known), "release"),
+            )
         )
         if len(front):
             text += f": {', '.join(front['release'])}"
-        others = known[~known["pareto"] & ~known["copies"]]
+        others = known[~known["pareto"] & ~known["stopped"]]
         if len(others):
             worse = ", ".join(others["release"])
-            text += f". Another release is at least as good in both as {worse}"
-        copies = ", ".join(known.loc[known["copies"], "release"])
-        text += f". Records of the original are repeated: {copies}" if copies else ""
+            text += message(". Another release is at least as good in both as {worse}", worse=worse)
+        stopped = ", ".join(known.loc[known["stopped"], "release"])
+        text += message(". Not to be published: {stopped}", stopped=stopped) if stopped else ""
         absent = self.frame[~_complete(self.frame)]
         if len(absent):
-            text += f". Not on the map, since a value is missing: {', '.join(absent['release'])}"
+            text += message(
+                ". Not on the map, since a value is missing: {release}",
+                release=", ".join(absent["release"]),
+            )
         return text + "."
 
     def figure(self) -> Figure:

@@ -23,10 +23,12 @@ from riskeval.comparison.estimates import (
 from riskeval.comparison.file_risk import file_risk
 from riskeval.comparison.link_risk import link_risk
 from riskeval.comparison.loss import loss
+from riskeval.comparison.release_evidence import release_evidence
 from riskeval.comparison.releases import ReleaseFile
 from riskeval.comparison.request import CompareRequest
 from riskeval.shared.measurement import Measurement
 from riskeval.shared.show import ORIGINAL
+from riskeval.verdict.verdict import Finding
 from synthpop.microdata.messages.events import Event, Listener
 
 
@@ -38,8 +40,9 @@ class MeasuredRelease:
     measurements: list[Measurement]  # risks before utility
     overlaps: pd.DataFrame
     regressions: pd.DataFrame
-    shared: list[dict[str, Any]]  # one row a variable: see `Aligned`
+    shared: list[dict[str, Any]]  # one row per variable: see `Aligned`
     changes: list[str]  # variables that changed in few records
+    evidence: tuple[Finding, ...] = ()  # what speaks against the release beside its numbers
 
 
 def measure_releases(
@@ -122,8 +125,9 @@ def other_measures(request: CompareRequest, aligned: Aligned) -> MeasuredRelease
     coefficients, regressions = compare_regressions(request, aligned)
     every = [*risks, *loss(request, aligned), *estimates, *coefficients]
     return MeasuredRelease(
-        release, every, overlaps, regressions, aligned.shared, few_changes(aligned)
-    )
+        release, every, overlaps, regressions, aligned.shared, few_changes(aligned),
+        tuple(release_evidence(request, aligned)),
+    )  # fmt: skip
 
 
 def empty(columns: Sequence[str]) -> pd.DataFrame:

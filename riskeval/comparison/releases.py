@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
 from synthpop.microdata.frame.native import library_of
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.parameters import is_number as is_finite_number
-from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.messages.text import count, formatted, plural
+from synthpop.microdata.roles.microdata import Microdata, read_weights
 
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5
 """Mean agreement of the variables, row by row, from which on rows count as the same units."""
+SAME_RECORDS = 0.99
+"""Share of the records that must be found for a file to hold the same ones in another order."""
 MOST_RANKED = 200_000
 """Records whose numbers are ranked at most, to see whether rows are the same units."""
 
@@ -86,9 +89,10 @@ class ReleaseFile:
         """Return the same with further files of the method."""
         if not others:
             return self
-        note = (
-            f"numbers are means of {len(others) + 1} files; estimates and coefficients one by one "
-            "are those of the first"
+        note = message(
+            "numbers are means of {n} files; estimates and coefficients one by one are "
+            "those of the first",
+            n=len(others) + 1,
         )
         return replace(self, replicates=tuple(others), notes=(*self.notes, note))
 
@@ -155,7 +159,7 @@ def read_release(
         return None
     kind = release.kind or ("perturbed" if rows is not None else "synthetic")
     if release.kind is None:
-        notes.append(f"taken as {kind}")
+        notes.append(message("taken as {kind}", kind=message(kind)))
         if kind == "synthetic" and len(frame) < len(original.frame):
             notes.append(
                 "fewer records than the original, and no labels or identifier that link them: if "
@@ -175,8 +179,8 @@ def _frame(
     weights = None
     if callable(getattr(data, "frame", None)):  # a Population
         data = data.frame([column for column in data.columns if column in used])
-    elif hasattr(data, "roles") and isinstance(getattr(data, "frame", None), pd.DataFrame):
-        weights, data = data.roles.weight, data.frame
+    elif isinstance(data, Microdata):
+        weights, data = data.roles.weight, data.indexed
     elif hasattr(data, "changes") and hasattr(data, "data"):  # a Protected
         data = data.data
     labels = data.index if isinstance(data, pd.DataFrame) else None
@@ -212,7 +216,7 @@ def _check_levels(faults: Faults, name: str, levels: Any, original: pd.DataFrame
 
 def _weights(faults: Faults, name: str, frame: pd.DataFrame, weights: Any) -> np.ndarray | None:
     if not isinstance(weights, str):
-        return read_weights(faults, frame, weights, f"weights of {name}")
+        return read_weights(faults, frame, weights, message("weights of {name}", name=name))
     if not check_columns(faults, frame, [weights], f"weights of {name}"):
         return None
     return check_weights(faults, frame[weights], f"{weights} of {name}")
@@ -237,9 +241,19 @@ def _rows(
     if len(frame) == n_records:
         rows, how, alike = _in_either_order(frame, labels, original)
         asked = release.linkable or release.kind == "perturbed"
+        if alike < ALIKE and release.kind != "synthetic":
+            matched = match_shuffled(original.frame, frame, original.variables)
+            if matched is not None:
+                notes.append("the records of the original in another order, found by their values")
+                return matched
         if not asked or alike < ALIKE:
-            text = f"rows agree with those of the original by {alike:.2f} (0: chance, 1: all)"
-            notes.append(f"linked as asked, though {text}" if asked else text)
+            text = message(
+                "rows agree with those of the original by {x} (0: chance, 1: all)",
+                x=formatted(alike, ".2f"),
+            )
+            notes.append(
+                message("linked as requested, although {text}", text=text) if asked else text
+            )
         if not asked and alike < ALIKE:
             return None
         notes += [how] if how else []
@@ -251,13 +265,29 @@ def _rows(
         and labels.nlevels == original.labels.nlevels
         and labels.isin(original.labels).all()
     ):
-        notes.append("linked by the labels of the index")
-        return _by_labels(faults, name, original.labels, labels)
+        linked = _by_labels(faults, name, original.labels, labels)
+        if linked is None or _agrees(original, linked, frame, release):
+            notes.append(message("linked by the labels of the index"))
+            return linked
+        notes.append(message("not linked: its labels are those of other records of the original"))
+        return None
     if release.linkable:
-        records = f"{plural(len(frame), 'record')} against {count(n_records)}"
+        records = message(
+            "{n} against {n_records}", n=plural(len(frame), "record"), n_records=count(n_records)
+        )
         hint = "Name the records with identifier, or do not call it linkable."
         faults.add(name, f"{records} cannot be linked row by row", hint=hint)
     return None
+
+
+def _agrees(
+    original: OriginalFile, rows: np.ndarray, frame: pd.DataFrame, release: Release
+) -> bool:
+    """Whether records look like those of the original that they are linked with, or it is said."""
+    if release.linkable or release.kind == "perturbed":
+        return True
+    linked = original.frame.iloc[rows].reset_index(drop=True)
+    return agreement(linked, frame, original.variables) >= ALIKE
 
 
 def _in_either_order(
@@ -277,7 +307,42 @@ def _in_either_order(
     by_label = agreement(ordered, frame, original.variables)
     if by_label <= alike:
         return in_order
-    return rows.astype(np.int64), "linked by the labels of the index", by_label
+    return rows.astype(np.int64), message("linked by the labels of the index"), by_label
+
+
+def match_shuffled(x: pd.DataFrame, y: pd.DataFrame, variables: Sequence[str]) -> np.ndarray | None:
+    """Return which record of `x` each of `y` is, where `y` holds the same records in another order.
+
+    Columns whose values occur equally often in both files were not changed: together they must
+    tell most records apart, and agree in nearly all. None where they do not.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"pay": [5.5, 7.25, 9.0, 11.5], "age": [30, 40, 50, 60]})
+    >>> other = people.iloc[[2, 0, 3, 1]].reset_index(drop=True).assign(age=45)
+    >>> match_shuffled(people, other, ["pay", "age"]).tolist()
+    [2, 0, 3, 1]
+    """
+    unchanged = []
+    for name in variables:
+        if name in x and name in y and x[name].nunique() > 1:
+            one, two = (file[name].astype(object).value_counts(dropna=False) for file in (x, y))
+            if len(one) == len(two) and one.reindex(two.index).eq(two).all():
+                unchanged.append(name)
+    if not unchanged:
+        return None
+    both = pd.concat([x[unchanged].astype(object), y[unchanged].astype(object)], ignore_index=True)
+    ids = both.groupby(unchanged, sort=False, dropna=False).ngroup().to_numpy()
+    first, second = ids[: len(x)], ids[len(x) :]
+    n_ids = int(ids.max()) + 1
+    counts = [np.bincount(part, minlength=n_ids) for part in (first, second)]
+    alone = float((counts[0][first] == 1).mean())
+    common = float(np.minimum(*counts).sum() / len(x))
+    if alone < ALIKE or common < SAME_RECORDS:
+        return None
+    rows = np.empty(len(y), dtype=np.int64)
+    rows[np.argsort(second, kind="stable")] = np.argsort(first, kind="stable")
+    return rows
 
 
 def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:
@@ -290,7 +355,7 @@ def _by_labels(
 ) -> np.ndarray | None:
     if original is None or released is None:
         return None
-    for labels, file in ((original, "the original"), (released, name)):
+    for labels, file in ((original, message("the original")), (released, name)):
         if not labels.is_unique:
             faults.add(name, f"records of {file} do not have names of their own")
     if faults:

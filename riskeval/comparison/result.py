@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,13 @@ from riskeval.comparison.map import RiskUtilityMap, pareto_front
 from riskeval.comparison.request import SampleSizes
 from riskeval.measures.request import Limits
 from riskeval.shared.show import ORIGINAL, shown
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import percent, plural
 
 EMPTY = "every key of every record is missing"
 RISKS = ("worst_risk", "global_risk")
@@ -29,11 +32,11 @@ class Comparison(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a release, the original first: `kind`, `family`, `parameter`, `records`,
-        `linkable`, and one column a number, named as in `measures` (sensitive variables after a
+        One row per release, the original first: `kind`, `family`, `parameter`, `records`,
+        `linkable`, and one column per number, named as in `measures` (sensitive variables after a
         colon: ``disco: health``).
     measures : DataFrame
-        One row a release and number: `release`, `group` ("risk" or "utility"), `part` ("file
+        One row per release and number: `release`, `group` ("risk" or "utility"), `part` ("file
         risk", "link risk", "attribution risk" or "utility"), `measure`, `target`, `name`, `title`,
         `value`, `unit`, `records` (that a share refers to), `baseline`, `against`, `lower`,
         `upper`, `better` ("low" or "high"), `limit`, `within` (None where nothing is asked or the
@@ -41,20 +44,22 @@ class Comparison(TableResult):
         `single` (whether it is that of one record), `limit_source`, `meaning`, `source`, `note`
         (why there is no value, or how it was obtained).
     overlaps : DataFrame
-        One row a release, estimate and domain ("all" first): `records` (of the original in the
+        One row per release, estimate and domain ("all" first): `records` (of the original in the
         domain, with a value), `safe` (whether external readers may see it), `original`,
         `released`, `relative` (percent), the four bounds, `overlap`, `note`.
     regressions : DataFrame
-        One row a release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
+        One row per release and coefficient, with bounds, `overlap`, `same_conclusion`, `note`.
     shared : DataFrame
-        One row a release and variable: `role`, `compared`, `how`, `levels_original`,
+        One row per release and variable: `role`, `compared`, `how`, `levels_original`,
         `levels_release`, `levels_shared`.
     releases : DataFrame
-        One row a release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
+        One row per release: `release`, `kind`, `family`, `parameter`, `records`, `linkable`,
         `weighted`, `notes`, `few_changes` (variables that changed in so few records that utility
         numbers would tell a value; external pages leave the numbers of this release out).
     roles : dict
         `keys`, `numeric`, `sensitive`, `weights`, `household`, `strata`, as given.
+    verdicts : mapping of str to ReleaseVerdict
+        What speaks against publishing each release.
     limits : Limits
     sample_sizes : SampleSizes
         How many records the slow measures took.
@@ -74,6 +79,7 @@ class Comparison(TableResult):
     shared: pd.DataFrame
     releases: pd.DataFrame
     roles: dict[str, object]
+    verdicts: Mapping[str, ReleaseVerdict]
     limits: Limits
     sample_sizes: SampleSizes
     level: float
@@ -158,10 +164,11 @@ class Comparison(TableResult):
         frame = self.table[["kind", "family", "parameter"]].reset_index()
         frame["risk"] = self.values(risk).to_numpy()
         frame["utility"] = self.values(utility).to_numpy()
-        copies = self.rows_of("identical").set_index("release")["within"]
-        frame["copies"] = [copies.get(name) is False for name in frame["release"]]
+        frame["stopped"] = [
+            name in self.verdicts and self.verdicts[name].fatal for name in frame["release"]
+        ]
         gain = frame["utility"] if two["better"] == "high" else -frame["utility"]
-        released = ((frame["kind"] != "original") & ~frame["copies"]).to_numpy()
+        released = ((frame["kind"] != "original") & ~frame["stopped"]).to_numpy()
         frame["pareto"] = False
         frame.loc[released, "pareto"] = pareto_front(
             frame.loc[released, "risk"].to_numpy(float), gain[released].to_numpy(float)
@@ -213,38 +220,62 @@ class Comparison(TableResult):
         """Say what was compared, which limits are met, and what is on the Pareto front."""
         n = len(self.table) - 1
         lines = [
-            f"{'1 release was' if n == 1 else f'{n} releases were'} compared with an original of "
-            f"{plural(self.table['records'].iloc[0], 'record')} on the keys "
-            f"{', '.join(self.roles['keys'])}."  # type: ignore[arg-type]
+            message(
+                "{n} compared with an original of {records} on the keys {keys}.",
+                n=plural(n, "release was", "releases were"),
+                records=plural(self.table["records"].iloc[0], "record"),
+                keys=", ".join(self.roles["keys"]),
+            )  # type: ignore[arg-type]
         ]
         if self.no_strangers:
-            lines.append(f"Risks beyond strangers give no verdict: {self.no_strangers}.")
+            lines.append(
+                message(
+                    "Risks compared with strangers give no verdict: {no_strangers}.",
+                    no_strangers=self.no_strangers,
+                )
+            )
         lines += [self._sentence(str(name)) for name in self.table.index]
         lines.append(self.risk_utility_map().summary())
         unmeasured = self.measures[self.measures["value"].isna()]
         if len(unmeasured):
             lines.append(
-                f"{len(unmeasured)} numbers could not be measured; the reasons are in notes. "
-                "No number proves a file safe: each describes one intruder."
+                message(
+                    "{unmeasured} numbers could not be measured; the reasons are in notes. No "
+                    "number proves a file safe: each describes one intruder.",
+                    unmeasured=len(unmeasured),
+                )
             )
-        return "\n".join(lines)
+        return joined_by("\n", lines)
 
     def _sentence(self, name: str) -> str:
         rows = self.measures[self.measures["release"] == name]
-        asked = rows[rows["within"].notna()]
-        exceeded = asked[asked["within"] == False]  # noqa: E712 - a column of objects
-        text = f"{name}: {len(asked) - len(exceeded)} of {plural(len(asked), 'limit')} met"
-        if len(exceeded):
+        if name == ORIGINAL:
+            asked = rows[rows["within"].notna()]
+            exceeded = asked[~asked["within"].astype(bool)]
+            text = message(
+                "{name}: {asked} of {n} met",
+                name=name,
+                asked=len(asked) - len(exceeded),
+                n=plural(len(asked), "limit"),
+            )
             texts = [f"{row.title} {shown(row)}" for row in exceeded.itertuples()]
-            text += f" (exceeded: {'; '.join(texts)})"
-        if len(asked) and not (asked["group"] == "risk").any():
-            worst = rows[rows["measure"] == "worst_risk"].iloc[0]
-            text = (
-                f"{name}: no limit of risk applies; the worst intruder finds {shown(worst)} of "
-                f"what the original tells ({worst['note']}); {text.removeprefix(f'{name}: ')}"
+            return text + (
+                (" " + message("(exceeded: {texts}).", texts=joined_by("; ", texts)))
+                if texts
+                else "."
+            )
+        worst = rows[rows["measure"] == "worst_risk"].iloc[0]
+        text = f"{name}: {self.verdicts[name].summary().rstrip('.')}"
+        if worst["value"] == worst["value"]:
+            text += "; " + message(
+                "the worst intruder finds {value} of what the original tells ({note})",
+                value=percent(worst["value"], 1),
+                note=worst["note"],
             )
         if self.table.loc[name, "kind"] == "synthetic" and not rows["applies"].all():
-            text += "; k-anonymity and individual risk do not apply to synthetic records"
+            text += "; " + message(
+                "k-anonymity and individual risk do not apply to synthetic records"
+            )
         if rows["note"].str.contains(EMPTY, regex=False).any():
             text += f"; {EMPTY}"
         not_compared = self.shared[
@@ -252,5 +283,5 @@ class Comparison(TableResult):
         ]
         if len(not_compared):
             reasons = [f"{row.variable} {row.how}" for row in not_compared.itertuples()]
-            text += f"; not compared: {'; '.join(reasons)}"
+            text += "; " + message("not compared: {reasons}", reasons=joined_by("; ", reasons))
         return text + "."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from riskeval.shared.measurement import MeasureInfo, Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 
 WORST_RISK = MeasureInfo(
@@ -17,7 +18,7 @@ WORST_RISK = MeasureInfo(
 CHANCE = (
     "linking at random", "drawing without keys", "shuffled target",
     "persons outside the original", "real persons", "the original", "guessing",
-    "guessing the commonest level",
+    "guessing the most frequent level",
 )  # fmt: skip
 """Baselines that an intruder reaches without the release, which are taken off both risks."""
 CONDITIONAL = ("tcap",)
@@ -42,10 +43,17 @@ def worst_risk(
         if excess(yardstick) >= LEAST:
             shares[key] = min(max(excess(one), 0.0) / excess(yardstick), 1.0)
     if not shares:
-        return Measurement(WORST_RISK, float("nan"), note="no risk could be measured on both files")
+        return Measurement(
+            WORST_RISK, float("nan"), note=message("no risk could be measured on both files")
+        )
     key = max(shares, key=lambda name: shares[name])
     one = release[key]
-    note = f"{one.title}: {number(one.value)} against {number(original[key].value)} of the original"
+    note = message(
+        "{title}: {value} against {value_2} of the original",
+        title=one.title,
+        value=number(one.value),
+        value_2=number(original[key].value),
+    )
     return Measurement(WORST_RISK, shares[key], records=one.records, note=note)
 
 

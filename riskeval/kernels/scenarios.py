@@ -1,7 +1,7 @@
 """Loops of the five intruder scenarios: one pass over the persons of a synthetic population.
 
 Letters: u is a key combination that is looked for, a an accuracy, j a person of the population.
-The tree of key combinations is one table a key: ``next[state * radix + code]`` is the state after
+The tree of key combinations is one table per key: ``next[state * radix + code]`` is the state after
 reading one more key, -1 when no record looked for goes on like that. After the last key the
 state is u itself.
 """

@@ -243,7 +243,7 @@ def share_of(book, c, mask, lacking):
 def look_on(slots, book, c, tried, q, v):
     """Go on with `look_around` from mask number q and key v; stop at a pair without counts.
 
-    Nothing is assigned anew here that holds a reference: taking and returning references would
+    Nothing is assigned again here that holds a reference: taking and returning references would
     take as long as the look-ups themselves.
     """
     m, mask, n_masks = book.codes.shape[1], book.cells[c].mask, book.used[MASKS]

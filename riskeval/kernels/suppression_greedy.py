@@ -317,7 +317,7 @@ def suppress(
             return True
         while len(heap) > 0:
             # 3. take the cell with the largest gain; gains of others may have fallen since, so
-            #    it is estimated anew and queued again if another one is better now (lazy greedy)
+            #    it is re-estimated and queued again if another one is better now (lazy greedy)
             _, c = heapq.heappop(heap)
             if book.cells[c].number == 0 or not book.cells[c].risky:
                 continue

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from synthpop.microdata.frame.names import SEX, words_of
+from synthpop.microdata.messages.message import message
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Concept:
     pattern: re.Pattern[str]
 
 
-VISIBLE = "visible to neighbours and colleagues"
+VISIBLE = message("visible to neighbours and colleagues")
 REGISTERED = "in registers and public files"
 
 
@@ -29,9 +30,9 @@ def _concept(name: str, role: str, why: str, words: str) -> Concept:
 
 CONCEPTS: tuple[Concept, ...] = (
     _concept(
-        "name, address or number of a person",
+        message("name, address or number of a person"),
         "identifier",
-        "names the person directly",
+        message("names the person directly"),
         "(first|last|family|full|sur) ?name|surname|vorname|nachname|familienname|name|e ?mail|"
         "(tele)?phone( number)?|telefon|mobile( number)?|address|anschrift|adresse|street|"
         "stra(ss|ß)e|ssn|svnr|social security( number| no)?|passport( number)?|iban|"
@@ -40,40 +41,40 @@ CONCEPTS: tuple[Concept, ...] = (
     _concept(
         "disability",
         "sensitive",
-        "concerns health",
+        message("concerns health"),
         "disab(led|ility)|handicap|behinderung|impairment",
     ),
     _concept(
         "health",
         "sensitive",
-        "a special category of personal data",
+        message("a special category of personal data"),
         "health|disease|illness|diagnos(is|ed)|hiv|chronic|depress(ion|ed)|symptom|medic(al|ation)|"
         "gesundheit|krankheit|ph010|ph020|ph030|smok(er|ing)|alcohol|drug|pregnan(t|cy)",
     ),
     _concept(
-        "religion, opinion or union",
+        message("religion, opinion or union"),
         "sensitive",
-        "a special category of personal data",
+        message("a special category of personal data"),
         "relig(ion|ious)?|church|konfession|political|politics|party|vote|trade union|union|"
         "gewerkschaft|partei",
     ),
     _concept(
-        "sexual life or crime",
+        message("sexual life or crime"),
         "sensitive",
-        "a special category of personal data",
+        message("a special category of personal data"),
         "sexual( orientation)?|crime|criminal|offen[cs]e|convict(ed|ion)|victim|violence|abuse",
     ),
     _concept(
-        "marital status",
+        message("marital status"),
         "key",
         f"{VISIBLE}, {REGISTERED}",
         "mar(ital)? ?(stat|status)|marital|civil ?(status|state)|hh ?civil|familienstand|pb190|"
         "partnership status",
     ),
     _concept(
-        "date of birth",
+        message("date of birth"),
         "key",
-        f"{REGISTERED}, and nearly unique",
+        message("{registered}, and nearly unique", registered=REGISTERED),
         "birth ?(date|day)|date of birth|dob|geburts ?(datum|tag)",
     ),
     _concept(
@@ -85,22 +86,22 @@ CONCEPTS: tuple[Concept, ...] = (
     ),
     _concept("sex", "key", f"{VISIBLE}, {REGISTERED}", "|".join((*SEX, "pb150"))),
     _concept(
-        "region or place",
+        message("region or place"),
         "key",
-        "where a person lives is known to many",
+        message("where a person lives is known to many"),
         "region|province|state|county|district|municipality|commune|city|town|location|nuts ?[123]|"
         "bundesland|land|kanton|canton|gemeinde|bezirk|kreis|plz|zip( ?code)?|post ?code|"
         "postal code|db040|urb ?rur|urban|rural|urbani[sz]ation|db100|stratum|strata",
     ),
     _concept(
-        "citizenship or country of birth",
+        message("citizenship or country of birth"),
         "key",
         f"{VISIBLE}, {REGISTERED}",
         "citizen(ship)?|nation(ality)?|country of birth|birth country|staatsb(ü|ue)rgerschaft|"
         "staatsangeh(ö|oe)rigkeit|geburtsland|pb220 ?a|pb210|migrant|migration",
     ),
     _concept(
-        "relation in the household",
+        message("relation in the household"),
         "key",
         VISIBLE,
         "relation(ship)?|relate|relat|kinship|kind ?pers|relation to (the )?(head|reference.*)|"
@@ -116,14 +117,14 @@ CONCEPTS: tuple[Concept, ...] = (
     _concept(
         "education",
         "key",
-        "known to colleagues and on public profiles",
+        message("known to colleagues and on public profiles"),
         "educ(ation)?|edu|isced|school(ing)?|degree|qualification|bildung|schulabschluss|pe040|"
         "pe041",
     ),
     _concept(
-        "occupation and industry",
+        message("occupation and industry"),
         "key",
-        "known to colleagues and on public profiles",
+        message("known to colleagues and on public profiles"),
         "occupation|occu ?code|pri ?occu|isco|profession|job|beruf|nace|industry|branch|"
         "sector|wirtschaftszweig|employer|pl111|pl051|comp ?code",
     ),
@@ -147,9 +148,9 @@ CONCEPTS: tuple[Concept, ...] = (
         "tenure|dwelling|housing|house type|roof|walls?|hh020|hh021|rooms|wohnform|eigentum",
     ),
     _concept(
-        "income, wealth or spending",
+        message("income, wealth or spending"),
         "numeric",
-        "in tax and bank files",
+        message("in tax and bank files"),
         "income|inc|einkommen|earnings?|wages?|salary|lohn|gehalt|pension|benefits?|tax(es)?|"
         "expend(iture)?|spending|savings?|assets?|debts?|wealth|money|rent|turnover|revenue|profit|"
         r"(p ?y|h ?y)\d+ ?[ng]?|eq ?inc(ome)?|net ?income|gross ?income|\w*income",

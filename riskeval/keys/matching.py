@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from riskeval.keys.table import LARGEST, KeyTable, number_rows, observed_patterns
-from synthpop.microdata.frame.codes import cell_ids
+from riskeval.keys.table import KeyTable
+from synthpop.microdata.frame.codes import LARGEST_SPAN, cell_ids, number_rows, observed_patterns
 
 LARGEST_TABLE = 1 << 24  # cells of the largest full table (every combination of levels)
 
@@ -65,7 +65,7 @@ def _wildcard_totals(
     span_of = _span_without_missing(table, gaps)
     for j in gaps:
         span_of *= table.sizes[j] + 1
-    if span_of >= LARGEST or len(gaps) > 62:
+    if span_of >= LARGEST_SPAN or len(gaps) > 62:
         return _pairwise_totals(table, amounts, factors, gaps)
     from riskeval.kernels.counts import match_patterns
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.messages.message import message
 
 MOST_NAMED = 3
 DIGITS = 9
@@ -40,10 +41,23 @@ def near_note(name: str, first: Iterable[Any], second: Iterable[Any]) -> str:
     pairs = near_levels(first, second)
     if not pairs:
         return ""
-    named = ", ".join(f"{one!r} nearly equals {two!r}" for one, two in pairs[:MOST_NAMED])
-    unnamed = f" ({len(pairs) - MOST_NAMED} more such levels)" if len(pairs) > MOST_NAMED else ""
-    verb = "does not match it" if len(pairs) == 1 else "do not match"
-    return f"{name}: {named} of the other file and {verb}{unnamed}"
+    named = ", ".join(
+        message("{one} nearly equals {two}", one=repr(one), two=repr(two))
+        for one, two in pairs[:MOST_NAMED]
+    )
+    unnamed = (
+        (" " + message("({n} more such levels)", n=len(pairs) - MOST_NAMED))
+        if len(pairs) > MOST_NAMED
+        else ""
+    )
+    verb = message("does not match it") if len(pairs) == 1 else message("do not match")
+    return message(
+        "{name}: {named} of the other file and {verb}{unnamed}",
+        name=name,
+        named=named,
+        verb=verb,
+        unnamed=unnamed,
+    )
 
 
 def _canonical(level: Any) -> str:

@@ -18,6 +18,7 @@ from synthpop.microdata.frame.missing_codes import suspected_missing_codes
 from synthpop.microdata.frame.names import WEIGHT_NAME, columns_named_for
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, join, number, percent, plural
 
@@ -120,17 +121,25 @@ class RoleSuggestions(Result):
     def summary(self) -> str:
         """Say which keys are suggested and how many records they single out."""
         if not self.keys:
-            return (
-                f"No key variable was recognised among {plural(len(self.columns), 'column')}: "
-                "name what an intruder may know of a person."
+            return message(
+                "No key variable was recognised among {columns}: name what an intruder may "
+                "know of a person.",
+                columns=plural(len(self.columns), "column"),
             )
-        text = (
-            f"{plural(len(self.keys), 'key variable')}: {join(self.keys)}. Together they single "
-            f"out {percent(self.unique_share, 1)} of {plural(self.n_records, 'record')}."
+        text = message(
+            "{n}: {names}. Together they single out {share} of {records}.",
+            n=plural(len(self.keys), "key variable"),
+            names=join(self.keys),
+            share=percent(self.unique_share, 1),
+            records=plural(self.n_records, "record"),
         )
         if self.identifiers:
-            text += f" Leave out of any release: {join(self.identifiers)}."
-        return f"{text} The suggestions rest on names, labels and values: check them."
+            text += " " + message(
+                "Leave out of any release: {identifiers}.", identifiers=join(self.identifiers)
+            )
+        return message(
+            "{text} The suggestions are based on names, labels and values: check them.", text=text
+        )
 
 
 @same_library
@@ -179,7 +188,7 @@ release: id. The suggestions rest on names, labels and values: check them.
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:
         faults = Faults("suggest_roles")
-        faults.add("data", "there are no rows", hint="Give a file with one row a record.")
+        faults.add("data", "there are no rows", hint="Give a file with one row per record.")
         faults.raise_if_any()
     special = _roles_by_name(frame)
     columns = [
@@ -194,11 +203,13 @@ def _roles_by_name(frame: pd.DataFrame) -> dict[str, ColumnRole]:
     columns: dict[str, ColumnRole] = {}
     weight = _weight(frame)
     if weight is not None:
-        columns[weight] = _column(frame[weight], "weights", "positive numbers, named like a weight")
+        columns[weight] = _column(
+            frame[weight], "weights", message("positive numbers, named like a weight")
+        )
     for role, suggested, why in (
-        ("household", "household", "ids that repeat, named like those of households"),
-        ("person", "identifier", "another value in each record"),
-        ("psu", "design", "a sampling unit: it tells where a person lives"),
+        ("household", "household", message("ids that repeat, named like those of households")),
+        ("person", "identifier", message("unique in every record")),
+        ("psu", "design", message("a sampling unit, which reveals where a person lives")),
     ):
         remaining = [c for c in frame.columns if c not in columns]
         suitable = (c for c in columns_named_for(role, remaining) if _suits(role, frame[c]))
@@ -207,7 +218,7 @@ def _roles_by_name(frame: pd.DataFrame) -> dict[str, ColumnRole]:
             columns[column] = _column(frame[column], suggested, why)
     for name in frame.columns:
         if name not in columns and WEIGHT_NAME.search(name) and _suits("weight", frame[name]):
-            columns[name] = _column(frame[name], "design", "a further weight")
+            columns[name] = _column(frame[name], "design", message("a further weight"))
     return columns
 
 
@@ -239,47 +250,67 @@ def _with_missing_codes(item: ColumnRole, frame: pd.DataFrame) -> ColumnRole:
     if item.role in ("none", "identifier") or not is_number(frame[item.name]):
         return item
     codes = suspected_missing_codes(as_numbers(frame[item.name]))
-    notes = "".join(f"; {number(code)} may be a code for missing" for code in codes)
+    notes = "".join(
+        ("; " + message("{code} may be a code for missing", code=number(code))) for code in codes
+    )
     return replace(item, why=item.why + notes)
 
 
 def _role_of(column: pd.Series, label: str) -> ColumnRole:
     n, n_values = len(column), int(column.nunique())
     if n_values <= 1:
-        return _column(column, "none", "one value only" if n_values else "it has no value")
+        return _column(
+            column, "none", message("one value only") if n_values else message("it has no value")
+        )
     match = concept_of(str(column.name), label)
     numeric = is_number(column)
     singles = float((column.value_counts() == 1).sum()) / n
     if match is not None:
         return _role_of_concept(column, *match)
     if n_values == n and (not numeric or _whole(column)):
-        return _column(column, "identifier", "another value in each record")
+        return _column(column, "identifier", message("unique in every record"))
     if numeric and n_values > FEW_NUMBERS and singles > NEARLY_UNIQUE:
-        why = f"{percent(singles, 0)} of the records have a value that no other has"
+        why = message(
+            "{share} of the records have a value that no other has", share=percent(singles, 0)
+        )
         return _column(column, "numeric", why)
     if numeric and n_values > FEW_NUMBERS:
-        why = f"a number with {count(n_values)} values; a numeric key where others know it"
+        why = message(
+            "a number with {n} values; a numeric key if known to outsiders", n=count(n_values)
+        )
         return _column(column, "none", why)
     if not numeric and n_values > max(MOST_LEVELS, n * NEARLY_UNIQUE):
-        why = f"text with {count(n_values)} values: read it before you release it"
+        why = message("text with {n} values: read it before you release it", n=count(n_values))
         return _column(column, "identifier", why)
-    return _column(column, "none", "neither name nor label says what it measures")
+    return _column(
+        column,
+        "none",
+        message("not recognised (name and label were checked in English and German only)"),
+    )
 
 
 def _role_of_concept(column: pd.Series, concept: Concept, by_name: bool) -> ColumnRole:
     """Return the role of a concept as far as the values allow it."""
     why = f"{concept.name}: {concept.why}"
     if not by_name:
-        why += " (by its label)"
+        why += " " + message("(recognised by its label)")
     n_values, role, numeric = int(column.nunique()), concept.role, is_number(column)
     if role == "numeric" and not (numeric and n_values > min(FEW_NUMBERS, len(column) / 2)):
-        return _column(column, "sensitive", f"{concept.name} in classes")
+        return _column(column, "sensitive", message("{concept} in classes", concept=concept.name))
     if role == "identifier" and n_values <= FEW_NUMBERS:
-        return _column(column, "none", f"named like {concept.name}, with {n_values} values only")
+        return _column(
+            column,
+            "none",
+            message("named like {concept}, with {n} values only", concept=concept.name, n=n_values),
+        )
     if role == "key" and n_values > MOST_LEVELS:
         if numeric and not _whole(column):
-            return _column(column, "numeric", f"{why}; {count(n_values)} values")
-        why += f"; {count(n_values)} values: group them first"
+            return _column(
+                column,
+                "numeric",
+                message("{why}; {n_values} values", why=why, n_values=count(n_values)),
+            )
+        why += "; " + message("{n} values: group them first", n=count(n_values))
     return _column(column, role, why)
 
 
@@ -299,7 +330,11 @@ def _without_copies(frame: pd.DataFrame, columns: Sequence[ColumnRole]) -> list[
                 if other.role not in ("key", "household") or other.n_values != item.n_values:
                     continue
                 if len(tabulate(frame, [item.name, other.name]).counts) == item.n_values:
-                    item = replace(item, role="none", why=f"tells the same as {other.name}")
+                    item = replace(
+                        item,
+                        role="none",
+                        why=message("carries the same information as {column}", column=other.name),
+                    )
                     break
         distinct.append(item)
     by_name = {item.name: item for item in distinct}

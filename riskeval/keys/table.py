@@ -1,23 +1,20 @@
-"""The table of distinct keys of a file, and the checks of arguments that all measures share."""
+"""The table of distinct keys of a file, and the treatments of missing keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import check_columns
-from synthpop.microdata.frame.codes import encode
-from synthpop.microdata.frame.frames import listed_names
+from synthpop.microdata.frame.codes import Codes, encode, number_rows
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.roles.microdata import Microdata
 
 TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
-DENSE_CELLS = 1 << 16  # combinations of levels for which a look-up table costs next to nothing
-LARGEST = 1 << 62
 ALONE = ("record alone in its cell", "records alone in their cells")
 """What models of cells count: beside missing keys these are not the unique records."""
 
@@ -57,39 +54,30 @@ class KeyTable:
         )
 
 
-def tabulate(
-    frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray | None = None
-) -> KeyTable:
-    """Find the distinct keys of a file; columns must exist."""
-    columns, levels = [], []
-    for key in keys:
-        codes, values = encode(frame[key])
-        columns.append(codes)
-        levels.append(values)
-    return _table_of(columns, tuple(keys), tuple(levels), weights)
+def tabulate(frame: pd.DataFrame, keys: Sequence[str]) -> KeyTable:
+    """Find the distinct keys of a frame; columns must exist."""
+    return _table_of([encode(frame[key]) for key in keys], keys)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TabulatedFile:
-    """A file with the table of its keys, as data of functions that begin with this table."""
-
-    frame: pd.DataFrame
-    keys: KeyTable
-
-
-def table_of(data: Any, frame: pd.DataFrame, keys: Sequence[str]) -> KeyTable:
-    """Return the table of these keys that comes with the data, or make it from their frame."""
-    if isinstance(data, TabulatedFile) and data.keys.names == tuple(keys):
-        return data.keys
-    return tabulate(frame, keys)
+def key_table(file: Microdata) -> KeyTable:
+    """Return the distinct keys of a file, without weights; found once."""
+    keys = file.roles.keys
+    return file.remembered(
+        ("key table", keys), lambda: _table_of([file.codes(key) for key in keys], keys)
+    )
 
 
-def _table_of(
-    columns: list[np.ndarray],
-    names: tuple[str, ...],
-    levels: tuple[tuple[Any, ...], ...],
-    weights: np.ndarray | None,
-) -> KeyTable:
+def weighted_key_table(file: Microdata) -> KeyTable:
+    """Return the distinct keys of a file with the sums of its weights, where it has some."""
+    table = key_table(file)
+    if file.weights is None:
+        return table
+    sums = np.bincount(table.cell, weights=file.weights, minlength=len(table.codes))
+    return replace(table, weights=sums)
+
+
+def _table_of(coded: Sequence[Codes], names: Sequence[str]) -> KeyTable:
+    columns, levels = [codes for codes, _ in coded], tuple(levels for _, levels in coded)
     cell, n_cells = number_rows(columns, [len(values) for values in levels])
     n = len(cell)
     first = np.zeros(n_cells, dtype=np.int64)
@@ -98,63 +86,11 @@ def _table_of(
     for j, column in enumerate(columns):
         codes[:, j] = column[first]
     counts = np.bincount(cell, minlength=n_cells).astype(np.float64)
-    sums = counts if weights is None else np.bincount(cell, weights=weights, minlength=n_cells)
-    return KeyTable(names, levels, codes, cell, counts, sums)
+    return KeyTable(tuple(names), levels, codes, cell, counts, counts)
 
 
-def number_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, int]:
-    """Number distinct rows of code columns, -1 first: as `cell_ids`, with less memory."""
-    ids = np.zeros(len(columns[0]), dtype=np.int64)
-    span = 1
-    for column, size in zip(columns, sizes, strict=True):
-        if span * (size + 1) >= LARGEST:
-            ids, span = _compact(ids, span)
-        ids *= size + 1
-        ids += column
-        ids += 1
-        span *= size + 1
-    return _compact(ids, span)
-
-
-def observed_patterns(observed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of a bool matrix in their order, and which of them each row is; in linear time.
-
-    Examples
-    --------
-    >>> patterns, which = observed_patterns(np.array([[True, False], [False, True], [True, False]]))
-    >>> patterns.tolist(), which.tolist()
-    ([[False, True], [True, False]], [1, 0, 1])
-    """
-    columns = observed.T.astype(np.int8) - 1
-    which, n_patterns = number_rows(list(columns), [1] * len(columns))
-    patterns = np.empty((n_patterns, len(columns)), dtype=np.bool_)
-    patterns[which] = observed
-    return patterns, which
-
-
-def _compact(ids: np.ndarray, span: int) -> tuple[np.ndarray, int]:
-    if span <= max(DENSE_CELLS, 4 * len(ids)):
-        present = np.zeros(span, dtype=bool)
-        present[ids] = True
-        rank = np.cumsum(present, dtype=np.int32 if span < 1 << 31 else np.int64)
-        return rank[ids] - 1, int(rank[-1])
-    positions, distinct = pd.factorize(ids)
-    order = np.argsort(distinct)
-    rank = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
-    rank[order] = np.arange(len(distinct))
-    return rank[positions], len(distinct)
-
-
-def read_keys(
-    faults: Faults, frame: pd.DataFrame, keys: Sequence[str], missing: str, alpha: float
-) -> tuple[str, ...]:
-    """Check keys, treatment and alpha; shared by every measure of categorical keys."""
-    names = listed_names(keys)
-    if not names:
-        faults.add("keys", "no key is given", hint="Name at least one column.")
-    if len(set(names)) < len(names):
-        faults.add("keys", "a column is named twice", hint="Name each key once.")
-    check_columns(faults, frame, dict.fromkeys(names), "key")
+def check_treatment(faults: Faults, missing: str, alpha: float = 1.0) -> None:
+    """Note a treatment of missing keys or an alpha that means nothing."""
     check_choice(faults, "missing", missing, TREATMENTS)
     number = isinstance(alpha, (int, float, np.number)) and not isinstance(alpha, bool)
     if not number or not 0 <= alpha <= 1:
@@ -165,4 +101,3 @@ def read_keys(
             f"is {alpha:g}, which has no meaning with missing={missing!r}",
             hint='Leave it out, or use missing="wildcard".',
         )
-    return names

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, table_of
+from riskeval.keys.table import check_treatment, key_table
 from riskeval.measures.beta_likeness import group_gains
 from riskeval.measures.entry import Measure, by_variable, person_risk
 from riskeval.measures.request import AssessRequest, ByVariable
-from riskeval.measures.sensitive_groups import category_notes, read_sensitive
+from riskeval.measures.sensitive_groups import category_notes, check_sensitive
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Between, Whole, check
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,27 +63,51 @@ class AlphaKAnonymity(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `f` and `share`."""
+        """One row per record: `f` and `share`."""
         return pd.DataFrame({"f": self.f, "share": self.share})
 
     def summary(self) -> str:
         """Return how many records violate either condition."""
         text = (
-            f"({self.alpha:g}, {self.k})-anonymity {'holds' if self.holds else 'does not hold'}: "
-            f"{count(self.n_rare)} of {count(len(self.f))} records are in groups of fewer than "
-            f"{self.k}, and {count(self.n_dominated)} in groups in which one value of "
-            f"{self.sensitive} has more than {percent(self.alpha, 0)} of the records. The most "
-            f"dominant value of a group has {percent(self.largest_share, 1)}. Alpha and k are "
-            "chosen by the office (Wong et al. 2006)."
+            message(
+                "({alpha}, {k})-anonymity holds: {n_rare} of {n} records are in groups of "
+                "fewer than {k}, and {n_dominated} in groups in which one value of {sensitive} "
+                "has more than {alpha_2} of the records. The most dominant value of a group "
+                "has {largest_share}. Alpha and k are chosen by the office (Wong et al. 2006).",
+                alpha=formatted(self.alpha, "g"),
+                k=self.k,
+                n_rare=count(self.n_rare),
+                n=count(len(self.f)),
+                n_dominated=count(self.n_dominated),
+                sensitive=self.sensitive,
+                alpha_2=percent(self.alpha, 0),
+                largest_share=percent(self.largest_share, 1),
+            )
+            if self.holds
+            else message(
+                "({alpha}, {k})-anonymity does not hold: {n_rare} of {n} records are in groups "
+                "of fewer than {k}, and {n_dominated} in groups in which one value of "
+                "{sensitive} has more than {alpha_2} of the records. The most dominant value "
+                "of a group has {largest_share}. Alpha and k are chosen by the office (Wong et "
+                "al. 2006).",
+                alpha=formatted(self.alpha, "g"),
+                k=self.k,
+                n_rare=count(self.n_rare),
+                n=count(len(self.f)),
+                n_dominated=count(self.n_dominated),
+                sensitive=self.sensitive,
+                alpha_2=percent(self.alpha, 0),
+                largest_share=percent(self.largest_share, 1),
+            )
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library
 def alpha_k_anonymity(
     data: Any,
-    keys: Sequence[str],
-    sensitive: str,
+    keys: Sequence[str] | None = None,
+    sensitive: str | None = None,
     *,
     alpha: float,
     k: int,
@@ -93,9 +118,8 @@ def alpha_k_anonymity(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-    sensitive : str
+    data, keys, sensitive
+        The file and its roles: see `Microdata`.
     alpha : float
         Largest share of a sensitive value in a group, from 0 to 1.
     k : int
@@ -127,13 +151,13 @@ def alpha_k_anonymity(
     >>> result.holds, result.n_dominated, result.largest_share
     (False, 2, 1.0)
     """
-    frame = as_frame(data)
     faults = Faults("(alpha, k)-anonymity")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    (variable,) = check_sensitive(faults, file, most=1)[:1] or ("",)
     check(faults, {"alpha": Between(0, 1), "k": Whole(1)}, {"alpha": alpha, "k": k})
     faults.raise_if_any()
-    gains = group_gains(table_of(data, frame, names), frame[variable], missing, values)
+    gains = group_gains(key_table(file), file.codes(variable), missing, values)
     rare = gains.f < k
     dominated = gains.share > alpha * (1 + 1e-12)
     return AlphaKAnonymity(
@@ -146,9 +170,9 @@ def alpha_k_anonymity(
         n_rare=int(rare.sum()),
         n_dominated=int(dominated.sum()),
         n_violating=int((rare | dominated).sum()),
-        keys=names,
+        keys=file.roles.keys,
         sensitive=variable,
-        notes=category_notes(frame, [variable]),
+        notes=category_notes(file.frame, [variable]),
     )
 
 
@@ -173,9 +197,13 @@ def of_dominance(result: ByVariable, request: AssessRequest) -> list[Measurement
             one.largest_share,
             target=name,
             limit=one.alpha,
-            limit_source="as asked",
-            note=f"{plural(one.n_violating, 'record violates', 'records violate')} "
-            f"({one.alpha:g}, {one.k})-anonymity",
+            limit_source=message("as asked"),
+            note=message(
+                "{n_violating} ({alpha}, {k})-anonymity",
+                n_violating=plural(one.n_violating, "record violates", "records violate"),
+                alpha=formatted(one.alpha, "g"),
+                k=one.k,
+            ),
         ).noted(*one.notes)
         for name, one in result.by_variable.items()
     ]

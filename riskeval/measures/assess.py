@@ -5,33 +5,35 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from types import MappingProxyType
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, tabulate
+from riskeval.keys.table import check_treatment
 from riskeval.measures.assessment import Assessment
-from riskeval.measures.counts import count_keys
+from riskeval.measures.counts import counts_of
 from riskeval.measures.entry import Measure
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import AssessRequest, Limits, check_limit
-from riskeval.measures.sensitive_groups import read_sensitive
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
+from riskeval.verdict.file import columns_not_tried, file_evidence, recovery_evidence
+from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, MicrodataError
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check_choice
 from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 from synthpop.microdata.runs.output import listener_of
 
 NEEDS = {
     "sensitive": "sensitive variables",
     "numeric": "numeric key variables",
     "weights": "weights",
+    "household": "a column of households",
     "population": "weights or the size of the population",
     "alpha": "a limit alpha",
 }
@@ -41,7 +43,7 @@ NEEDS = {
 def assess(
     data: Any,
     *,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     weights: Any = None,
     household: str | None = None,
     sensitive: str | Sequence[str] = (),
@@ -59,17 +61,9 @@ def assess(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables: what an intruder is thought to know.
-    weights : str or array of shape (n,), optional
-        Sampling weights. Without them the file counts as the whole population.
-    household : str, optional
-        Column with the household of each person.
-    sensitive : str or sequence of str
-        Sensitive variables; without them the measures that need them are left out.
-    numeric : str or sequence of str
-        Numeric key variables, whose outliers are looked for in the file itself.
+    data, keys, weights, household, sensitive, numeric
+        The file and its roles: see `Microdata`. Measures that need a role that is not there are
+        left out.
     measures : "all" or sequence of str
         Names in ``riskeval.measures.registry.MEASURES``.
     k : int or sequence of int, default (2, 3, 5)
@@ -110,48 +104,60 @@ def assess(
     >>> result.exceeded["number"].tolist()[:3]
     ['Violations of 3-anonymity', 'Mean individual risk', 'Highest risk of a record']
     """
-    frame = as_frame(data)
     faults = Faults("assessment")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
-    nothing = isinstance(sensitive, Sequence) and not len(sensitive)
-    variables = () if nothing else read_sensitive(faults, frame, names, sensitive)
-    amounts = listed_names(numeric)
-    check_numeric(faults, frame, amounts, "numeric key")
-    if household is not None:
-        check_columns(faults, frame, [household], "household")
+    file = as_file(
+        data, faults, keys=keys, weights=weights, sensitive=sensitive, numeric=numeric,
+        household=household,
+    )  # fmt: skip
+    check_treatment(faults, missing, alpha)
     chosen = list(MEASURES) if measures == "all" else list(listed_names(measures))
     _check_options(faults, chosen, options or {})
     accepted = _read_limits(faults, limits)
-    size = _population_size(faults, len(frame), values, population_size)
+    size = _population_size(faults, file, population_size)
     sizes = _group_sizes(faults, k, accepted)
     faults.raise_if_any()
-    request = AssessRequest(
-        frame=frame,
-        keys=names,
-        sensitive=variables,
-        weights=weights,
-        household=household,
-        counts=count_keys(tabulate(frame, names, values), missing, alpha, values is not None),
-        population_size=size,
-        k=sizes,
-        limits=accepted,
-        options=options or {},
-        numeric=amounts,
-    )
+    counts = counts_of(file, missing, alpha)
+    request = AssessRequest(file, counts, size, sizes, accepted, options or {})
     results, skipped, measured = measure_file(request, chosen, on_event)
+    measurements = tuple(one for _, one in measured)
+    verdict = _verdict(request, results, skipped, measurements)
     return Assessment(
         table=_table(measured),
         results=MappingProxyType(results),
         skipped=MappingProxyType(skipped),
-        measurements=tuple(one for _, one in measured),
-        keys=names,
-        sensitive=variables,
-        numeric=amounts,
-        n_records=len(frame),
+        measurements=measurements,
+        verdict=verdict,
+        keys=file.roles.keys,
+        sensitive=file.roles.sensitive,
+        numeric=file.roles.numeric,
+        n_records=len(file),
         population_size=size,
         limits=accepted,
     )
+
+
+def _verdict(
+    request: AssessRequest,
+    results: Mapping[str, Any],
+    skipped: Mapping[str, str],
+    measurements: Sequence[Measurement],
+) -> ReleaseVerdict:
+    """Judge the limits, and what all columns of the file give away."""
+    said = request.file.roles
+    weights = said.weight if said.weight in request.frame else None
+    named = (*said.keys, *said.sensitive, *said.numeric, weights, said.household)
+    roles = {name for name in named if name is not None}
+    found = file_evidence(
+        request.frame, said.keys, roles=roles, weights=weights, household=said.household,
+        k=request.limits.k or 3,
+    )  # fmt: skip
+    found += recovery_evidence(results.get("recovery"))
+    left_out = [
+        message("{title} was left out: {why}", title=MEASURES[name].title, why=why)
+        for name, why in skipped.items()
+    ]
+    open_ends = [*left_out, *columns_not_tried(request.frame, roles)]
+    return verdict_of(found, measurements, not_tried=open_ends)
 
 
 def _check_options(faults: Faults, measures: Sequence[str], options: Mapping[str, Any]) -> None:
@@ -224,40 +230,24 @@ def _run_measure(
         measured.setdefault(one.key, (name, one))
 
 
-class RolesBesideKeys(TypedDict):
-    """Roles of the columns of a file beside its keys."""
-
-    weights: Any  # str or array of shape (n,), or None
-    household: str | None
-    sensitive: Sequence[str]  # none of them a key
-
-
 def file_measurements(
-    frame: pd.DataFrame,
-    keys: Sequence[str],
+    file: Microdata,
     *,
     kind: str,
     limits: Limits | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     numbers: Collection[str] | None = None,
-    **roles: Unpack[RolesBesideKeys],
 ) -> list[Measurement]:
-    """Run the measures that comparisons and sessions run on every file; arguments checked before.
+    """Run the measures that comparisons and sessions run on every file.
 
     Without limits nothing is judged; with `numbers`, measures that give none of them are not run.
     What cannot be measured has no value and the reason as note.
     """
-    weights = roles["weights"]
-    values = read_weights(Faults("weights"), frame, weights)
     accepted = limits or Limits(**dict.fromkeys(LIMITS))
     request = AssessRequest(
-        frame=frame,
-        keys=tuple(keys),
-        sensitive=tuple(roles["sensitive"]),
-        weights=weights,
-        household=roles["household"],
-        counts=count_keys(tabulate(frame, keys, values), "wildcard", 1.0, values is not None),
-        population_size=None if values is None else max(float(np.sum(values)), len(frame)),
+        file=file,
+        counts=counts_of(file, "wildcard", 1.0),
+        population_size=_weighted_size(file),
         k=tuple(sorted({2, 3, 5, accepted.k or 3})),
         limits=accepted,
         options=options or {},
@@ -268,7 +258,11 @@ def file_measurements(
         name
         for name, measure in MEASURES.items()
         if measure.compared
-        and (wanted is None or any(info.name in wanted for info in measure.infos))
+        and (
+            wanted is None
+            or not measure.infos
+            or any(info.name in wanted for info in measure.infos)
+        )
     ]
     _, skipped, measured = measure_file(request, chosen)
     not_run = []
@@ -283,15 +277,16 @@ def file_measurements(
 def _lacking(request: AssessRequest, measure: Measure) -> str:
     """Why a measure cannot run on this request; empty when it can."""
     available = {
-        "weights": request.weights is not None,
-        "sensitive": bool(request.sensitive),
-        "numeric": bool(request.numeric),
+        "weights": request.file.weights is not None,
+        "household": request.file.roles.household is not None,
+        "sensitive": bool(request.file.roles.sensitive),
+        "numeric": bool(request.file.roles.numeric),
         "population": request.population_size is not None,
         "alpha": request.limits.alpha is not None,
     }
     for need in measure.needs:
         if not available[need]:
-            return f"it needs {NEEDS[need]}."
+            return message("it needs {needs}.", needs=message(NEEDS[need]))
     return ""
 
 
@@ -310,11 +305,14 @@ def _read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> L
     return Limits() if faults else Limits(**values)
 
 
-def _population_size(
-    faults: Faults, n: int, values: np.ndarray | None, value: float | None
-) -> float | None:
+def _weighted_size(file: Microdata) -> float | None:
+    return None if file.weights is None else max(float(np.sum(file.weights)), len(file))
+
+
+def _population_size(faults: Faults, file: Microdata, value: float | None) -> float | None:
+    n, values = len(file), file.weights
     if value is None:
-        return None if values is None else max(float(np.sum(values)), n)
+        return _weighted_size(file)
     if not isinstance(value, (int, float)) or value < n:
         faults.add(
             "population_size", f"is {value!r} for {plural(n, 'record')}", hint="It is at least n."

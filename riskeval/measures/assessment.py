@@ -11,6 +11,8 @@ import pandas as pd
 from riskeval.measures.registry import MEASURES
 from riskeval.measures.request import Limits
 from riskeval.shared.measurement import Measurement
+from riskeval.verdict.verdict import ReleaseVerdict
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import plural
@@ -28,7 +30,7 @@ class Assessment(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
+        One row per number: ``measure`` (name in the registry), ``number`` (its title), ``name``,
         ``target``, ``value``, ``unit``, ``records``, ``lower`` and ``upper`` (where the number has
         a range), ``limit``, ``within`` (True, False, or None where nothing is asked), ``meaning``,
         ``note``, ``limit_source`` and ``source``.
@@ -38,6 +40,8 @@ class Assessment(TableResult):
         Measures that were left out, with the reason.
     measurements : tuple of Measurement
         The rows of `table` as records.
+    verdict : ReleaseVerdict
+        What speaks against publishing the file, from limits and from all of its columns.
     keys, sensitive, numeric : tuple of str
     n_records : int
     population_size : float or None
@@ -48,6 +52,7 @@ class Assessment(TableResult):
     results: Mapping[str, Any]
     skipped: Mapping[str, str]
     measurements: tuple[Measurement, ...]
+    verdict: ReleaseVerdict
     keys: tuple[str, ...]
     sensitive: tuple[str, ...]
     numeric: tuple[str, ...]
@@ -61,24 +66,19 @@ class Assessment(TableResult):
         return self.table[[within is False for within in self.table["within"]]]
 
     def summary(self) -> str:
-        """Return which limits are met, then the sentence of each measure."""
-        asked = sum(within is not None for within in self.table["within"])
-        exceeded = self.exceeded
-        verdict = f"{asked - len(exceeded)} of {plural(asked, 'limit')} met"
-        if not asked:
-            verdict = "no limit was set, so nothing is judged"
-        elif exceeded.empty:
-            verdict += ", for intruders who know these keys and no more"
+        """Return the verdict, then the sentence of each measure."""
         lines = [
-            f"{plural(self.n_records, 'record')}, keys {', '.join(self.keys)}: {verdict}."
-            + ("" if exceeded.empty else f" Exceeded: {'; '.join(exceeded['number'])}.")
+            self.verdict.summary(),
+            message(
+                "{n_records}, for intruders who know {keys} and no more.",
+                n_records=plural(self.n_records, "record"),
+                keys=", ".join(self.keys),
+            ),
         ]
         for name, result in self.results.items():
             lines.append(f"{MEASURES[name].title}: {result.summary()}")
-        lines += [
-            f"{MEASURES[name].title} was left out: {why}" for name, why in self.skipped.items()
-        ]
-        return "\n".join(lines)
+        lines += [f"{text.rstrip('.')}." for text in self.verdict.not_tried]
+        return joined_by("\n", lines)
 
     def to_markdown(self) -> str:
         """Return a summary page: each measure with its question, numbers and sentence.

@@ -10,19 +10,21 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import observed_patterns, read_keys, table_of
+from riskeval.keys.table import check_treatment, key_table
+from riskeval.measures.counts import counts_of
 from riskeval.measures.entry import Measure, person_risk
-from riskeval.measures.individual import individual_risk
+from riskeval.measures.individual import risk_of_counts
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.codes import cell_ids, encode_keys, recode_to
+from synthpop.microdata.frame.codes import cell_ids, observed_patterns, recode_to
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.messages.text import count, formatted, number, percent, plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 THRESHOLD = 0.2
 """Risk of a record that is usually accepted for a public file: at least five alike."""
@@ -35,7 +37,7 @@ class AttackerRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row an intruder: `attacker`, `highest` (of a record), `mean` (over records), `above`
+        One row per intruder: `attacker`, `highest` (of a record), `mean` (over records), `above`
         (records with a risk above the threshold), `share_above`. The risk of the marketer, who
         matches everybody, is the mean; the other columns are missing there.
     prosecutor, journalist : float64, shape (n,)
@@ -72,32 +74,46 @@ class AttackerRisk(TableResult):
         highest, mean, above = (
             self.table[name].to_numpy(dtype=np.float64) for name in ("highest", "mean", "above")
         )
-        text = (
-            "An intruder who knows that somebody is in the file (prosecutor) links the most "
-            f"exposed of {plural(len(self.f), 'record')} with probability {number(highest[0])}; "
-            f"{count(int(above[0]))} are above {self.threshold:g}. One who looks for anybody "
-            f"(journalist) reaches {number(highest[1])}, with {count(int(above[1]))} above. One "
-            f"who matches the whole file (marketer) is right for {percent(mean[2])} of the records."
+        text = message(
+            "An intruder who knows that somebody is in the file (prosecutor) links the "
+            "most exposed of {n} with probability {highest}; {n_2} are above {threshold}. "
+            "One who looks for anybody (journalist) reaches {highest_2}, with {n_3} above. "
+            "One who matches the whole file (marketer) is right for {mean} of the records.",
+            n=plural(len(self.f), "record"),
+            highest=number(highest[0]),
+            n_2=count(int(above[0])),
+            threshold=formatted(self.threshold, "g"),
+            highest_2=number(highest[1]),
+            n_3=count(int(above[1])),
+            mean=percent(mean[2]),
         )
         if self.source == "file":
             return text + (
-                " Without a population or weights the file counts as the population, so that "
-                "journalist and prosecutor are the same."
+                " "
+                + message(
+                    "Without a population or weights the file counts as the population, so that "
+                    "journalist and prosecutor are the same."
+                )
             )
-        how = "estimated from the weights" if self.source == "weights" else "counted"
-        text += (
-            f" Persons of the population are {how}: the rarest key of the file belongs to "
-            f"{number(self.k_map)} of them (k-map)."
+        how = message("estimated from the weights") if self.source == "weights" else "counted"
+        text += " " + message(
+            "Persons of the population are {how}: the rarest key of the file belongs to "
+            "{k_map} of them (k-map).",
+            how=how,
+            k_map=number(self.k_map),
         )
         if self.n_unmatched:
-            text += f" {plural(self.n_unmatched, 'record')} match nobody of the population."
+            text += " " + message(
+                "{n_unmatched} match nobody in the population.",
+                n_unmatched=plural(self.n_unmatched, "record"),
+            )
         return text
 
 
 @same_library
 def attacker_risk(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     population: Any = None,
     weights: Any = None,
@@ -108,14 +124,12 @@ def attacker_risk(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
+    data, keys, weights
+        The file and its roles: see `Microdata`. With weights, F given f is negative binomial, as in
+        `individual_risk`, and the risk of the journalist its expectation.
     population : table of N records, optional
         Everybody, with the same keys, missing ones a value of their own: F is counted there, and a
-        record with missing keys may be anybody who has the others.
-    weights : str or array of shape (n,), optional
-        Sampling weights: F given f is negative binomial, as in `individual_risk`, and the risk of
-        the journalist its expectation. Not beside a population.
+        record with missing keys may be anybody who has the others. Not beside `weights`.
     threshold : float, 0 to 1
         Records with a risk above it are counted.
     missing : str
@@ -145,29 +159,29 @@ def attacker_risk(
     >>> risk.table["highest"].tolist()[:2], risk.k_map
     ([1.0, 0.5], 2.0)
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("attacker risk")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    everybody = None if population is None else as_frame(population, "population", (keys,))
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing)
+    names = file.roles.keys
+    everybody = None if population is None else as_frame(population, "population", (names,))
     if everybody is not None:
         check_columns(faults, everybody, dict.fromkeys(names), "key of the population")
         if weights is not None:
             faults.add("weights", "are given beside a population", hint="Give one of the two.")
-    read_weights(faults, frame, weights)
     check(faults, {"threshold": Between(0, 1)}, {"threshold": threshold})
-    if len(frame) == 0:
+    if len(file) == 0:
         faults.add("data", "have no records")
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     f = match_counts(table, missing)[0][table.cell]
     unmatched = 0
     if everybody is not None:
-        persons = _persons(frame, everybody, names)
+        persons = _persons(file, everybody)
         unmatched = int((persons == 0).sum())
         larger = np.where(persons > 0, persons, f)
         journalist, source = 1 / larger, "population"
-    elif weights is not None:
-        estimate = individual_risk(frame, list(names), weights=weights, missing=missing)
+    elif file.weights is not None:
+        estimate = risk_of_counts(counts_of(file, missing, 1.0), file)
         larger, journalist, source = estimate.F, estimate.risk, "weights"
     else:
         larger, journalist, source = f, 1 / f, "file"
@@ -188,14 +202,15 @@ def _row(attacker: str, risk: np.ndarray, threshold: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _persons(frame: pd.DataFrame, everybody: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+def _persons(file: Microdata, everybody: pd.DataFrame) -> np.ndarray:
     """Persons of the population who agree with each record wherever it has a key, (n,)."""
-    coded = encode_keys(frame, names)
+    names = file.roles.keys
+    coded = file.coded(names)
     others = np.empty((len(everybody), len(names)), dtype=np.int64)
     for j, name in enumerate(names):
         codes, unknown = recode_to(everybody[name], coded.levels[j])
         others[:, j] = np.where(unknown, len(coded.levels[j]), codes)
-    n_persons = np.zeros(len(frame))
+    n_persons = np.zeros(len(file))
     patterns, of_pattern = observed_patterns(coded.codes >= 0)
     for p, observed in enumerate(patterns):
         rows = np.flatnonzero(of_pattern == p)
@@ -230,11 +245,8 @@ K_MAP = person_risk(
 
 def run_attackers(request: AssessRequest) -> AttackerRisk:
     """Run the three intruders on a population table where there is one, else on the weights."""
-    defaults = {"weights": request.weights, "missing": request.counts.missing}
-    arguments = request.arguments("attacker_risk", **defaults)
-    if arguments.get("population") is not None:
-        arguments["weights"] = None
-    return attacker_risk(request.file, request.keys, **arguments)
+    arguments = request.arguments("attacker_risk", missing=request.counts.missing)
+    return attacker_risk(request.file, **arguments)
 
 
 def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measurement]:
@@ -245,10 +257,20 @@ def of_attackers(result: AttackerRisk, request: AssessRequest) -> list[Measureme
     measured = [request.measured(PROSECUTOR, result.prosecutor.max())]
     if result.source == "file":
         return measured
-    how = "counted in the population" if result.source == "population" else "from the weights"
+    how = (
+        message("counted in the population")
+        if result.source == "population"
+        else message("from the weights")
+    )
     above = result.table.set_index("attacker")["above"]["journalist"]
     measured += [
-        request.measured(JOURNALIST, above, note=f"threshold {result.threshold:g}; {how}"),
+        request.measured(
+            JOURNALIST,
+            above,
+            note=message(
+                "threshold {threshold}; {how}", threshold=formatted(result.threshold, "g"), how=how
+            ),
+        ),
         request.measured(K_MAP, result.k_map, note=how),
     ]
     if result.source == "population":

@@ -10,17 +10,23 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, table_of
+from riskeval.keys.table import KeyTable, check_treatment, key_table
 from riskeval.measures.entry import Measure, by_variable, person_risk
 from riskeval.measures.request import AssessRequest, ByVariable
-from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
+from riskeval.measures.sensitive_groups import (
+    Segments,
+    category_notes,
+    check_sensitive,
+    per_cell,
+)
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.codes import Codes
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,37 +63,47 @@ class BetaLikeness(Result):
         return int((self.gain > beta * (1 + 1e-12)).sum())
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `gain`."""
+        """One row per record: `gain`."""
         return pd.DataFrame({"gain": self.gain})
 
     def summary(self) -> str:
         """Return the largest gain and what it means."""
         records = plural(self.n_above_log, "record")
         enhanced = (
-            "Enhanced beta-likeness holds: no gain is above -log of the share in the file."
+            message("Enhanced beta-likeness holds: no gain is above -log of the share in the file.")
             if self.enhanced
-            else f"For {records} the gain is above -log of the share in the file, so enhanced "
-            "beta-likeness does not hold."
+            else message(
+                "For {n} the gain is above -log of the share in the file, so enhanced "
+                "beta-likeness does not hold.",
+                n=records,
+            )
         )
-        text = (
-            f"Knowing the keys raises the probability of a value of {self.sensitive} by at most "
-            f"{percent(self.beta, 1)} of what it is in the file (beta = {number(self.beta)}). "
-            f"{enhanced} The limit is a decision of the office (Cao and Karras 2012)."
+        text = message(
+            "Knowing the keys raises the probability of a value of {sensitive} by at most "
+            "{beta} of its share in the file (beta = {value}). {enhanced} The limit is a "
+            "decision of the office (Cao and Karras 2012).",
+            sensitive=self.sensitive,
+            beta=percent(self.beta, 1),
+            value=number(self.beta),
+            enhanced=enhanced,
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library
 def beta_likeness(
-    data: Any, keys: Sequence[str], sensitive: str, *, missing: str = "own-category"
+    data: Any,
+    keys: Sequence[str] | None = None,
+    sensitive: str | None = None,
+    *,
+    missing: str = "own-category",
 ) -> BetaLikeness:
     """Measure how much more likely a sensitive value becomes when the keys are known.
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-    sensitive : str
+    data, keys, sensitive
+        The file and its roles: see `Microdata`.
     missing : str, default "own-category"
         Treatment of missing keys: see `frequency_counts`. By default a group are the records with
         the same key pattern, where missing is a category, as in sdcMicro.
@@ -115,20 +131,20 @@ def beta_likeness(
     >>> result.beta, result.enhanced
     (1.0, False)
     """
-    frame = as_frame(data)
     faults = Faults("beta-likeness")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    (variable,) = check_sensitive(faults, file, most=1)[:1] or ("",)
     faults.raise_if_any()
-    gains = group_gains(table_of(data, frame, names), frame[variable], missing, None)
+    gains = group_gains(key_table(file), file.codes(variable), missing, None)
     return BetaLikeness(
         beta=float(gains.gain.max()) if len(gains.gain) else 0.0,
         enhanced=not bool((gains.broken > 0).any()),
         gain=gains.gain,
         n_above_log=int((gains.broken > 0).sum()),
-        keys=names,
+        keys=file.roles.keys,
         sensitive=variable,
-        notes=category_notes(frame, [variable]),
+        notes=category_notes(file.frame, [variable]),
     )
 
 
@@ -144,14 +160,14 @@ class Gains:
 
 def group_gains(
     table: KeyTable,
-    sensitive: pd.Series,
+    sensitive: Codes,
     missing: str,
     values: Sequence[Any] | None,
 ) -> Gains:
     """Shares and gains of sensitive values in the group of each record; `values` are watched."""
     from riskeval.kernels.diversity import group_gain
 
-    codes, levels = encode(sensitive)
+    codes, levels = sensitive
     counts = np.bincount(codes[codes >= 0], minlength=max(len(levels), 1))
     q = counts / max(counts.sum(), 1)
     watched = np.ones(len(q), dtype=bool)

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.frames import listed_names
+from riskeval.measures.counts import counts_of
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, plural, short_percent
+from synthpop.microdata.roles.microdata import as_file
 
 MISSING_RULES = ("wildcard", "own-category")
 SLACK = 1e-9
@@ -59,7 +60,7 @@ class ClassificationRisk(Result):
     n: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a non-zero entry: ``released_size``, ``original_size``, ``records``."""
+        """Return one row per non-zero entry: ``released_size``, ``original_size``, ``records``."""
         values = self.matrix.to_numpy()
         i, j = np.nonzero(values)
         return pd.DataFrame(
@@ -73,15 +74,26 @@ class ClassificationRisk(Result):
     def summary(self) -> str:
         """Return what the measures mean, in sentences."""
         n_minimal = round(self.minimal * self.n)
-        how = f"{self.weights} weights" if isinstance(self.weights, str) else "the given weights"
-        return (
-            f"Classification risk: {count(n_minimal)} of {count(self.n)} records "
-            f"({short_percent(self.minimal)}) are unique on the keys both before and after masking "
-            f"(minimal risk {number(self.minimal)}). An intruder who knows the keys of everybody "
-            f"and guesses inside each group is right for {short_percent(self.maximal)} of the "
-            f"records (maximal risk {number(self.maximal)}). With {how} the risk is "
-            f"{number(self.weighted)}. There "
-            "is no published threshold: compare releases of the same file."
+        how = (
+            f"{self.weights} weights"
+            if isinstance(self.weights, str)
+            else message("the given weights")
+        )
+        return message(
+            "Classification risk: {n_minimal} of {n} records ({minimal}) are unique on the "
+            "keys both before and after masking (minimal risk {minimal_risk}). An intruder "
+            "who knows everybody's keys and guesses within each group is right for "
+            "{maximal} of the records (maximal risk {maximal_risk}). With {how} the risk "
+            "is {weighted}. There is no published threshold: compare releases of the same "
+            "file.",
+            n_minimal=count(n_minimal),
+            n=count(self.n),
+            minimal=short_percent(self.minimal),
+            minimal_risk=number(self.minimal),
+            maximal=short_percent(self.maximal),
+            maximal_risk=number(self.maximal),
+            how=how,
+            weighted=number(self.weighted),
         )
 
 
@@ -150,7 +162,7 @@ def classification_risk(
     original, released : DataFrame, shape (n, ...)
         The same records in the same order, before and after masking; not changed.
     keys : sequence of str
-        Columns that an intruder knows for every record, compared as categories.
+        Compared as categories. Default: those of a `Microdata` as `original`.
     weights : {"minimal", "maximal"} or array, shape (r, r)
         Weight w_ij of a record in a group of i in the release and of j in the original. Must be
         admissible (see `check_weight_matrix`); r may be less than n, larger groups then weigh
@@ -191,16 +203,11 @@ def classification_risk(
     >>> risk.matrix.loc[2, 1].item()
     4
     """
-    from riskeval.measures.frequencies import frequency_counts
-
-    before, after = as_frame(original, "original"), as_frame(released, "released")
-    keys = list(listed_names(keys))
     faults = Faults("classification risk")
-    check_columns(faults, before, keys, "key (original)")
-    check_columns(faults, after, keys, "key (released)")
+    before = as_file(original, faults, keys=keys, subject="original")
+    keys = before.roles.keys
+    after = as_file(released, faults, keys=keys, subject="released") if keys else before
     check_choice(faults, "missing", missing, MISSING_RULES)
-    if not keys:
-        faults.add("keys", "0 keys given", hint="Give at least one column.")
     if len(before) != len(after):
         what = f"has {plural(len(after), 'row')}, the original {len(before)}"
         faults.add("released", what, hint="Give the same records in the same order.")
@@ -208,8 +215,8 @@ def classification_risk(
         faults.add("original", "has no rows")
     weight = _read_weights(faults, weights, len(before))
     faults.raise_if_any()
-    j = np.rint(frequency_counts(before, keys, missing=missing).f).astype(np.int64)
-    i = np.rint(frequency_counts(after, keys, missing=missing).f).astype(np.int64)
+    j = np.rint(counts_of(before, missing, 1.0).f).astype(np.int64)
+    i = np.rint(counts_of(after, missing, 1.0).f).astype(np.int64)
     matrix = pd.crosstab(pd.Series(i, name="released"), pd.Series(j, name="original"))
     per_record = record_weights(i, j, weight) / i
     return ClassificationRisk(

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable
+from riskeval.keys.table import KeyTable, weighted_key_table
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import Microdata
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +53,7 @@ class FrequencyCounts(Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a distinct key: the key, `records`, sum of `weights`, and counts `f`, `F`."""
+        """One row per distinct key: the key, `records`, sum of `weights`, and counts `f`, `F`."""
         return self.keys.frame().assign(
             records=self.keys.counts.astype(np.int64),
             weights=self.keys.weights,
@@ -84,31 +86,42 @@ class FrequencyCounts(Result):
         return pd.DataFrame({"size": size, "cells": cells})
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `f` and `F`."""
+        """One row per record: `f` and `F`."""
         return pd.DataFrame({"f": self.f, "F": self.F})
 
     def summary(self) -> str:
         """Return how many records are rare, and how missing keys were matched."""
         n = len(self.f)
         share = self.n_unique / n if n else 0.0
-        text = (
-            f"{count(self.n_unique)} of {count(n)} records ({percent(share)}) are the only one in "
-            f"the file with their combination of {', '.join(self.keys.names)}; there are "
-            f"{count(len(self.cell_f))} distinct combinations."
+        text = message(
+            "{n_unique} of {n} records ({share}) are the only one in the file with their "
+            "combination of {names}; there are {n_2} distinct combinations.",
+            n_unique=count(self.n_unique),
+            n=count(n),
+            share=percent(share),
+            names=", ".join(self.keys.names),
+            n_2=count(len(self.cell_f)),
         )
         if (self.keys.codes < 0).any():
-            text += f" Missing keys are treated as {self.missing!r}" + (
-                f" with alpha = {self.alpha:g}." if self.missing == "wildcard" else "."
+            text += (
+                " " + message("Missing keys are treated as {missing}", missing=repr(self.missing))
+            ) + (
+                (" " + message("with alpha = {alpha}.", alpha=formatted(self.alpha, "g")))
+                if self.missing == "wildcard"
+                else "."
             )
         if self.weighted and n:
             low = int(np.count_nonzero(self.F < 100))
             stand = plural(low, "record stands", "records stand")
-            text += f" {stand} for fewer than 100 persons of the population."
+            text += " " + message(
+                "{stand} for fewer than 100 persons of the population.", stand=stand
+            )
         return text
 
 
-def count_keys(table: KeyTable, missing: str, alpha: float, weighted: bool) -> FrequencyCounts:
-    """`FrequencyCounts` of a table of keys, arguments checked before."""
+def counts_of(file: Microdata, missing: str, alpha: float) -> FrequencyCounts:
+    """`FrequencyCounts` of the keys of a file, arguments checked before."""
+    table, weighted = weighted_key_table(file), file.weights is not None
     f, big_f = match_counts(table, missing, float(alpha))
     per_record = f[table.cell]
     return FrequencyCounts(

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from riskeval.keys.table import read_keys, table_of
+from riskeval.keys.table import key_table
 from riskeval.measures.entry import Measure, by_variable, person_risk
 from riskeval.measures.request import AssessRequest, ByVariable
-from riskeval.measures.sensitive_groups import category_notes, read_sensitive
+from riskeval.measures.sensitive_groups import category_notes, check_sensitive
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,30 +47,33 @@ class DeltaDisclosure(Result):
 
     def summary(self) -> str:
         """Return delta and what it means."""
-        text = (
-            f"Within groups of equal keys the share of a value of {self.sensitive} that occurs "
-            f"there is at most {number(np.exp(self.delta))} times its share in the file, or that "
-            f"part of it (delta = {number(self.delta)})."
+        text = message(
+            "Within groups of equal keys the share of a value of {name} that occurs there "
+            "is at most {x} times its share in the file, or that part of it (delta = {d}).",
+            name=self.sensitive,
+            x=number(np.exp(self.delta)),
+            d=number(self.delta),
         )
         if self.n_absent:
-            text += (
-                f" {plural(self.n_absent, 'record')} are in groups in which some value does not "
-                "occur: whoever knows the keys can exclude it, and delta-disclosure privacy in the "
-                "strict sense does not hold for any delta."
+            text += " " + message(
+                "{n_absent} are in groups in which some value does not occur: whoever knows "
+                "the keys can exclude it, and delta-disclosure privacy in the strict sense "
+                "does not hold for any delta.",
+                n_absent=plural(self.n_absent, "record"),
             )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
-def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDisclosure:
+def delta_disclosure(
+    data: Any, keys: Sequence[str] | None = None, sensitive: str | None = None
+) -> DeltaDisclosure:
     """Measure delta-disclosure privacy.
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        A missing key is a value of its own.
-    sensitive : str
-        Missing values are left out.
+    data, keys, sensitive
+        The file and its roles (see `Microdata`). A missing key is a value of its own, missing
+        sensitive values are left out.
 
     Returns
     -------
@@ -94,13 +97,12 @@ def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDis
     >>> round(result.delta, 3), result.n_absent
     (0.693, 2)
     """
-    frame = as_frame(data)
     faults = Faults("delta-disclosure")
-    names = read_keys(faults, frame, keys, "own-category", 1.0)
-    (variable,) = read_sensitive(faults, frame, names, sensitive)[:1] or ("",)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    (variable,) = check_sensitive(faults, file, most=1)[:1] or ("",)
     faults.raise_if_any()
-    codes, levels = encode(frame[variable])
-    table = table_of(data, frame, names)
+    codes, levels = file.codes(variable)
+    table = key_table(file)
     filled = codes >= 0
     n_levels, n_cells = max(len(levels), 1), len(table.codes)
     # 1. records of each group by value, and their shares; 2. |log| of the ratio to the file
@@ -118,9 +120,9 @@ def delta_disclosure(data: Any, keys: Sequence[str], sensitive: str) -> DeltaDis
         delta=float(largest.max(initial=0.0)),
         distance=largest[table.cell],
         n_absent=int(lacks[table.cell].sum()),
-        keys=names,
+        keys=file.roles.keys,
         sensitive=variable,
-        notes=category_notes(frame, [variable]),
+        notes=category_notes(file.frame, [variable]),
     )
 
 
@@ -136,7 +138,7 @@ def of_log_ratios(result: ByVariable, request: AssessRequest) -> list[Measuremen
     return [
         request.measured(
             DELTA, one.delta, target=name,
-            note=f"{plural(one.n_absent, 'record')} in groups that lack a value",
+            note=message("{n} in groups that lack a value", n=plural(one.n_absent, 'record')),
         ).noted(*one.notes)
         for name, one in result.by_variable.items()
     ]  # fmt: skip

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.near import near_note
-from riskeval.keys.table import observed_patterns, read_keys
 from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.codes import cell_ids, encode
+from synthpop.microdata.frame.codes import cell_ids, encode, observed_patterns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.messages.text import count, formatted, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,28 +46,35 @@ class DeltaPresence(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a person of the population: `probability`."""
+        """One row per person of the population: `probability`."""
         return pd.DataFrame({"probability": self.probability})
 
     def summary(self) -> str:
         """Return the range of the probabilities and who is certain to be in."""
         sure = int((self.probability >= 1 - 1e-12).sum())
-        text = (
-            "For a person of the population the probability to be in the release is between "
-            f"{self.delta_min:.3f} and {self.delta_max:.3f}; {count(sure)} of "
-            f"{count(len(self.probability))} persons are certainly in it. This matters where "
-            "taking part is itself sensitive; the limits are a decision of the office (Nergiz et "
-            "al. 2007)."
+        text = message(
+            "For a person of the population the probability of being in the release is "
+            "between {delta_min} and {delta_max}; {sure} of {n} persons are certainly in "
+            "it. This matters where taking part is itself sensitive; the limits are a "
+            "decision of the office (Nergiz et al. 2007).",
+            delta_min=formatted(self.delta_min, ".3f"),
+            delta_max=formatted(self.delta_max, ".3f"),
+            sure=count(sure),
+            n=count(len(self.probability)),
         )
         if self.n_unmatched:
             verb = "matches" if self.n_unmatched == 1 else "match"
             records = plural(self.n_unmatched, "record")
-            text += f" {records} of the release {verb} nobody in the population."
-        return " ".join([text, *(f"{note}." for note in self.notes)])
+            text += " " + message(
+                "{records} of the release {verb} nobody in the population.",
+                records=records,
+                verb=verb,
+            )
+        return joined_by(" ", [text, *map(sentence, self.notes)])
 
 
 @same_library
-def delta_presence(data: Any, population: Any, keys: Sequence[str]) -> DeltaPresence:
+def delta_presence(data: Any, population: Any, keys: Sequence[str] | None = None) -> DeltaPresence:
     """Measure the probability that a person of the population is in the release.
 
     Parameters
@@ -100,9 +108,9 @@ def delta_presence(data: Any, population: Any, keys: Sequence[str]) -> DeltaPres
     >>> round(result.delta_min, 3), result.delta_max
     (0.0, 1.0)
     """
-    release, everybody = as_frame(data), as_frame(population, "population")
     faults = Faults("delta-presence")
-    names = read_keys(faults, release, keys, "wildcard", 1.0)
+    file, everybody = as_file(data, faults, keys=keys), as_frame(population, "population")
+    release, names = file.frame, file.roles.keys
     check_columns(faults, everybody, dict.fromkeys(names), "key of the population")
     faults.raise_if_any()
     n = len(release)

@@ -9,6 +9,7 @@ from typing import Any
 from riskeval.measures.request import AssessRequest, ByVariable
 from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
 from synthpop.microdata.messages.entries import NamedEntry
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 
 PERSONS = ("original", "perturbed")
@@ -78,24 +79,24 @@ def missing_note(request: AssessRequest, treatment: str) -> str:
     """Say how missing keys were treated, where there are any."""
     if not (request.counts.keys.codes < 0).any():
         return ""
-    return f"missing keys: {TREATED[treatment]}"
+    return message("missing keys: {treatment}", treatment=message(TREATED[treatment]))
 
 
 def k_limit(k: int, request: AssessRequest) -> dict[str, Any]:
     """Return the limit of violations of k-anonymity where this k was asked for."""
     if k != request.limits.k:
         return {}
-    return {"limit": 0.0, "limit_source": f"k = {k}, as asked; {PRACTICE}"}
+    return {
+        "limit": 0.0,
+        "limit_source": message("k = {k}, as asked; {practice}", k=k, practice=message(PRACTICE)),
+    }
 
 
-def run_on(
-    name: str, measure: Callable[..., Result], *roles: str
-) -> Callable[[AssessRequest], Result]:
-    """Run a measure on the columns of some roles, with the options of the user."""
+def run_on(name: str, measure: Callable[..., Result]) -> Callable[[AssessRequest], Result]:
+    """Run a measure on the file, with the options of the user."""
 
     def run(request: AssessRequest) -> Result:
-        columns = (getattr(request, role) for role in roles)
-        return measure(request.file, *columns, **request.arguments(name))
+        return measure(request.file, **request.arguments(name))
 
     return run
 
@@ -104,5 +105,7 @@ def by_variable(
     request: AssessRequest, measure: Callable[..., Result], **arguments: Any
 ) -> ByVariable:
     """Run a measure on each sensitive variable."""
-    file, keys = request.file, request.keys
-    return ByVariable({one: measure(file, keys, one, **arguments) for one in request.sensitive})
+    file = request.file
+    return ByVariable(
+        {one: measure(file, sensitive=one, **arguments) for one in file.roles.sensitive}
+    )

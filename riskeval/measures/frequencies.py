@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.keys.table import check_treatment
+from riskeval.measures.counts import FrequencyCounts, counts_of
 from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def frequency_counts(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     weights: Any = None,
     missing: str = "wildcard",
@@ -29,11 +28,8 @@ def frequency_counts(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables; every distinct value is a category.
-    weights : str or array of shape (n,), optional
-        Sampling weights: persons of the population that a record stands for. Must be positive.
+    data, keys, weights
+        The file and its roles: see `Microdata`.
     missing : {"wildcard", "conservative", "category-size", "conservative-2", "own-category"}
         What a missing key matches (Templ 2017, sections 3.2.2 and 4.2.2):
 
@@ -78,17 +74,16 @@ def frequency_counts(
     >>> frequency_counts(toy, ["key1", "key2", "key3"], missing="conservative").f.tolist()
     [1.0, 3.0, 1.0, 4.0]
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("frequency counts")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing, alpha)
     faults.raise_if_any()
-    return count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
+    return counts_of(file, missing, alpha)
 
 
 UNIQUE = person_risk(
     "below_2", "Unique records", "records",
-    "records that are the only one of the file with their key", "Templ 2017, section 3.2",
+    "sample uniques on the key variables", "Templ 2017, section 3.2",
 )  # fmt: skip
 DISTINCT = person_risk(
     "distinct_keys", "Distinct keys", "records", "different combinations of the keys",

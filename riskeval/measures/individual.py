@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, tabulate
-from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.keys.table import check_treatment
+from riskeval.measures.counts import FrequencyCounts, counts_of
 from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.individual_result import IndividualRisk
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame, check_columns
+from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.roles.microdata import FROM_FILE, Microdata, file_with_said_weights
 
 FORMULAS = ("exact", "approximation")
 
@@ -72,9 +73,9 @@ def with_lone_persons(household: np.ndarray) -> tuple[np.ndarray, int]:
 @same_library
 def individual_risk(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
-    weights: Any,
+    weights: Any = FROM_FILE,
     household: str | None = None,
     missing: str = "wildcard",
     alpha: float = 1.0,
@@ -91,14 +92,9 @@ def individual_risk(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
-    weights : str, array of shape (n,), or None
-        Sampling weights. None: the file is the whole population and r = 1/f.
-    household : str, optional
-        Column with the household of each person, of any type. A missing value is a household of
-        one, and counted in the result.
+    data, keys, weights, household
+        The file and its roles: see `Microdata`. Weights must be said: None declares that the file
+        is the whole population, r = 1/f. A missing household is one of one, and counted.
     missing, alpha
         Treatment of missing keys: see `frequency_counts`.
     quality, coverage, attempt : float, str or array of shape (n,), optional
@@ -134,32 +130,30 @@ def individual_risk(
     >>> round(risk.expected_reidentifications, 3), round(risk.expected_households, 3)
     (0.117, 0.116)
     """
-    frame = as_frame(data, columns=(keys, weights, household, quality, coverage, attempt))
     faults = Faults("individual risk")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = file_with_said_weights(
+        data, faults, (quality, coverage, attempt), keys=keys, weights=weights,
+        household=household,
+    )  # fmt: skip
+    check_treatment(faults, missing, alpha)
     check_choice(faults, "formula", formula, FORMULAS)
-    if household is not None:
-        check_columns(faults, frame, [household], "household")
-    factor = read_factors(faults, frame, quality=quality, coverage=coverage, attempt=attempt)
+    factors = {"quality": quality, "coverage": coverage, "attempt": attempt}
+    factor = read_factors(faults, file.frame, **factors)
     faults.raise_if_any()
-    counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
-    return risk_of_counts(
-        counts,
-        household=None if household is None else frame[household],
-        factor=factor,
-        formula=formula,
-    )
+    return risk_of_counts(counts_of(file, missing, alpha), file, factor=factor, formula=formula)
 
 
 def risk_of_counts(
     counts: FrequencyCounts,
+    file: Microdata,
     *,
-    household: pd.Series | None = None,
     factor: np.ndarray | None = None,
     formula: str = "exact",
 ) -> IndividualRisk:
-    """Individual risk from counts; `factor` is the product of quality, coverage and attempt."""
+    """Individual risk from the counts of a file and its households.
+
+    `factor` is the product of quality, coverage and attempt.
+    """
     if counts.weighted:
         cells = risk_of_cells(counts.cell_f, counts.cell_F, formula)
     else:
@@ -168,8 +162,8 @@ def risk_of_counts(
     plain = factor is None or bool((factor == 1.0).all())
     risk = base if plain else base * factor
     codes, n_alone = None, 0
-    if household is not None:
-        codes, n_alone = with_lone_persons(pd.factorize(household)[0])
+    if file.roles.household is not None:
+        codes, n_alone = with_lone_persons(file.household_index)
     capped = counts.cell_F < counts.cell_f * (1 - 1e-12)
     return IndividualRisk(
         risk=risk,
@@ -260,36 +254,38 @@ LARGEST_HOUSEHOLD = person_risk(
 )  # fmt: skip
 
 
-def _run_risk(request: AssessRequest) -> IndividualRisk:
+def risk_of_request(request: AssessRequest) -> IndividualRisk:
+    """Return the individual risk that an assessment asks for."""
     arguments = request.arguments("individual_risk")
     faults = Faults("individual risk")
     formula = arguments.pop("formula", "exact")
     check_choice(faults, "formula", formula, FORMULAS)
     factor = read_factors(faults, request.frame, **arguments)
     faults.raise_if_any()
-    household = None if request.household is None else request.frame[request.household]
-    return risk_of_counts(request.counts, household=household, factor=factor, formula=formula)
+    return risk_of_counts(request.counts, request.file, factor=factor, formula=formula)
 
 
 def of_individual_risk(result: IndividualRisk, request: AssessRequest) -> list[Measurement]:
     """Individual and household risk; persons and households are judged by the same limits."""
     limits = request.limits
-    note = "" if result.weighted else "no weights: the file counts as the whole population"
+    note = "" if result.weighted else message("no weights: the file counts as the whole population")
     mean: dict[str, Any] = {
         "limit": limits.global_risk,
-        "limit_source": "0.01 is sdcMicro's default" if limits.global_risk == 0.01 else "as asked",
+        "limit_source": message("0.01 is sdcMicro's default")
+        if limits.global_risk == 0.01
+        else message("as asked"),
         "note": note,
     }
     largest: dict[str, Any] = {
         "limit": limits.record_risk,
-        "limit_source": "0.09: European Medicines Agency, Policy 0070"
+        "limit_source": message("0.09: European Medicines Agency, Policy 0070")
         if limits.record_risk == 0.09
-        else "as asked",
+        else message("as asked"),
         "note": note,
     }
     benchmark = result.benchmark
-    reach = ", which no risk can reach" if benchmark > 1 else ""
-    text = f"benchmark {number(benchmark)}{reach}"
+    reach = (", " + message("which no risk can reach")) if benchmark > 1 else ""
+    text = message("benchmark {benchmark}{reach}", benchmark=number(benchmark), reach=reach)
     measured = [
         request.measured(EXPECTED, result.expected_reidentifications, note=note),
         request.measured(GLOBAL_RISK, result.global_risk, **mean),
@@ -316,7 +312,7 @@ MEASURE = Measure(
     ),
     source="Benedetti and Franconi 1998; Franconi and Polettini 2004",
     function=individual_risk,
-    run=_run_risk,
+    run=risk_of_request,
     measurements=of_individual_risk,
     options=("quality", "coverage", "attempt", "formula"),
     infos=(GLOBAL_RISK, EXPECTED, RECORD_RISK, BENCHMARK),

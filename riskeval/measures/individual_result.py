@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskeval.measures.counts import FrequencyCounts
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, percent, plural
 
@@ -164,7 +165,7 @@ class IndividualRisk(Result):
         return float(ordered[n_below - 1]) if n_below else float(global_risk)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a record: `risk`, `f`, `F` and, with households, `household_risk`."""
+        """One row per record: `risk`, `f`, `F` and, with households, `household_risk`."""
         columns = {"risk": self.risk, "f": self.f, "F": self.F}
         if self.household_risk is not None:
             columns["household_risk"] = self.household_risk
@@ -174,35 +175,68 @@ class IndividualRisk(Result):
         """Return the expected re-identifications and what they assume."""
         n = len(self.risk)
         text = (
-            f"An intruder who knows {', '.join(self.counts.keys.names)} of everybody is expected "
-            f"to link {number(self.expected_reidentifications)} of {count(n)} records correctly "
-            f"({percent(self.global_risk, 3)}); the highest risk of one record is "
-            f"{number(self.risk.max() if n else 0.0)}. "
+            message(
+                "An intruder who knows {names} of everybody is expected to link "
+                "{expected_reidentifications} of {n} records correctly ({global_risk}); the "
+                "highest risk of one record is {max}.",
+                names=", ".join(self.counts.keys.names),
+                expected_reidentifications=number(self.expected_reidentifications),
+                n=count(n),
+                global_risk=percent(self.global_risk, 3),
+                max=number(self.risk.max() if n else 0.0),
+            )
+            + " "
         )
         if self.expected_households is not None:
             text += (
-                f"At least one member is linked in {number(self.expected_households)} households, "
-                f"with {number(self.expected_household_reidentifications)} persons in them "
-                f"({percent(self.household_global_risk, 3)}). "
+                message(
+                    "At least one member is linked in {expected_households} households, with "
+                    "{expected_household_reidentifications} persons in them "
+                    "({household_global_risk}).",
+                    expected_households=number(self.expected_households),
+                    expected_household_reidentifications=number(
+                        self.expected_household_reidentifications
+                    ),
+                    household_global_risk=percent(self.household_global_risk, 3),
+                )
+                + " "
             )
         text += (
-            f"The benchmark rule (Templ 2017, equation 3.5) marks nobody: its limit "
-            f"{number(self.benchmark)} lies beyond every risk, since most risks are high. "
+            (
+                message(
+                    "The benchmark rule (Templ 2017, equation 3.5) marks nobody: its limit "
+                    "{benchmark} lies beyond every risk, since most risks are high.",
+                    benchmark=number(self.benchmark),
+                )
+                + " "
+            )
             if self.benchmark > 1
-            else f"{plural(self.above_benchmark, 'record stands', 'records stand')} out (risk of "
-            f"at least {number(self.benchmark)}, benchmark rule of Templ 2017, equation 3.5). "
+            else (
+                message(
+                    "{above_benchmark} out (risk of at least {benchmark}, benchmark rule of Templ "
+                    "2017, equation 3.5).",
+                    above_benchmark=plural(self.above_benchmark, "record stands", "records stand"),
+                    benchmark=number(self.benchmark),
+                )
+                + " "
+            )
         )
         text += (
-            "How many persons share a key is estimated from the weights of the records that have "
-            "it, which is rough for rare keys: with detailed keys the risk of unique records is "
-            "easily understated, with broad keys overstated."
+            message(
+                "The number of persons who share a key is estimated from the weights of the "
+                "records that have it, which is rough for rare keys: with detailed keys the "
+                "risk of unique records is easily understated, with broad keys overstated."
+            )
             if self.weighted
-            else "Without weights the file counts as the whole population: the risk is 1/f."
+            else message(
+                "Without weights the file counts as the whole population: the risk is 1/f."
+            )
         )
         if self.n_capped:
-            text += (
-                f" For {plural(self.n_capped, 'record')} the weights add up to fewer persons than "
-                "records; their risk is 1/f."
+            text += " " + message(
+                "For {n_capped} the weights add up to fewer persons than records; their risk "
+                "is 1/f.",
+                n_capped=plural(self.n_capped, "record"),
             )
         return text
 

@@ -13,10 +13,11 @@ from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, OneOf, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.messages.text import formatted, percent, plural
 
 INTERVAL = MeasureInfo(
     "interval_disclosure", "link risk", "low", "share",
@@ -65,23 +66,42 @@ class IntervalDisclosure(Result):
 
     def summary(self) -> str:
         """Say what the rate means."""
-        unit = "standard deviations" if self.by == "sd" else "of the ranks"
+        unit = message("standard deviations") if self.by == "sd" else message("of the ranks")
         n = len(self.per_record)
         incomplete = ""
         if self.n_missing:
             incomplete = (
-                f"{plural(self.n_missing, 'record')} with missing values "
-                f"{'is' if self.n_missing == 1 else 'are'} judged by the variables that both files "
-                f"have; {count_text(self.n_unjudged)} without any count as not disclosed "
-                f"({percent(self.rate_judged)} of the other {count_text(n - self.n_unjudged)} are "
-                "disclosed). "
-            )
-        return (
-            f"Interval disclosure: for {percent(self.rate)} of {count_text(n)} records the "
-            f"true values of {', '.join(self.per_variable['variable'])} all lie within {self.k:g} "
-            f"{unit} of the released ones. {incomplete}The rate is reached by an intruder who is "
-            "right whenever a value is this near. There is no published threshold; k sets what "
-            "counts as too near, and 0.01 is customary."
+                message(
+                    "{n_missing} with missing values is judged by the variables that both files "
+                    "have; {n_unjudged} without any count as not disclosed ({rate_judged} of the "
+                    "other {n} are disclosed).",
+                    n_missing=plural(self.n_missing, "record"),
+                    n_unjudged=count_text(self.n_unjudged),
+                    rate_judged=percent(self.rate_judged),
+                    n=count_text(n - self.n_unjudged),
+                )
+                if self.n_missing == 1
+                else message(
+                    "{n_missing} with missing values are judged by the variables that both files "
+                    "have; {n_unjudged} without any count as not disclosed ({rate_judged} of the "
+                    "other {n} are disclosed).",
+                    n_missing=plural(self.n_missing, "record"),
+                    n_unjudged=count_text(self.n_unjudged),
+                    rate_judged=percent(self.rate_judged),
+                    n=count_text(n - self.n_unjudged),
+                )
+            ) + " "
+        return message(
+            "Interval disclosure: for {rate} of {n} records the true values of {variable} "
+            "all lie within {k} {unit} of the released ones. {incomplete}This is the rate "
+            "for an intruder who is right whenever a value is this near. There is no "
+            "published threshold; k sets what counts as too near, and 0.01 is customary.",
+            rate=percent(self.rate),
+            n=count_text(n),
+            variable=", ".join(self.per_variable["variable"]),
+            k=formatted(self.k, "g"),
+            unit=unit,
+            incomplete=incomplete,
         )
 
 

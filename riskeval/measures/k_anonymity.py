@@ -11,20 +11,20 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, tabulate
-from riskeval.measures.counts import FrequencyCounts, count_keys
+from riskeval.keys.table import check_treatment
+from riskeval.measures.counts import FrequencyCounts, counts_of
 from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
 from riskeval.measures.frequencies import UNIQUE
 from riskeval.measures.request import AssessRequest
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import MeasureInfo, Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +39,9 @@ class KAnonymity(Result):
         For each k, the number of records with F < k: fewer than k persons of the population are
         estimated to share the key. None without weights.
     visible_violations : dict of int to int
-        For each k, the number of records that violate it when records whose keys are all missing
-        match nobody: these may be anybody, yet hide nobody whose keys are printed.
+        For each k, the number of records that violate it on the values that they show: a record
+        with all its keys is matched by those that show the same, not by holes of others
+        (treatment "conservative").
     k : int
         The largest k for which the whole file is k-anonymous (the smallest f, rounded down).
     f, F : float64 arrays, shape (n,)
@@ -61,7 +62,7 @@ class KAnonymity(Result):
         return np.flatnonzero(self.f < k * (1 - 1e-12))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a k: `violations`, `share` of the records and `weighted_violations`."""
+        """One row per k: `violations`, `share` of the records and `weighted_violations`."""
         n = max(len(self.f), 1)
         frame = pd.DataFrame({"violations": self.violations}).rename_axis("k")
         frame["share"] = frame["violations"] / n
@@ -72,46 +73,79 @@ class KAnonymity(Result):
     def summary(self) -> str:
         """Return the number of violating records for each k."""
         n = len(self.f)
-        blank = n_blank(self.counts)
         names = ", ".join(self.counts.keys.names)
         violations = [
-            f"{count_text(count)} of {count_text(n)} records ({percent(count / max(n, 1))}) "
-            f"violate {k}-anonymity"
+            message(
+                "{count} of {n} records ({count_2}) violate {k}-anonymity",
+                count=count_text(count),
+                n=count_text(n),
+                count_2=percent(count / max(n, 1)),
+                k=k,
+            )
             for k, count in self.violations.items()
         ]
-        text = (
-            f"{'; '.join(violations)}: fewer than k records of the file share their key ({names})."
+        text = message(
+            "{violations}: fewer than k records of the file share their key ({names}).",
+            violations=joined_by("; ", violations),
+            names=names,
         )
-        if 0 < blank < n:
-            text = self._blank_sentence(n, blank) + text
-        elif blank:
-            text += (
-                " Every key of every record is missing: the file says nothing on these keys, and "
-                "no record can be rare."
+        if n_blank(self.counts) == n > 0:
+            text += " " + message(
+                "Every key of every record is missing: nothing is disclosed through these "
+                "keys, and no record can be rare."
             )
+        elif self.has_holes:
+            text = self._visible_sentence() + text
         else:
-            text += f" The file as a whole is {self.k}-anonymous."
+            text += " " + message("The file as a whole is {k}-anonymous.", k=self.k)
         return text + (
-            " Offices commonly ask for k = 3 or 5 (SDC practice guide of the World Bank); "
-            "k-anonymity says nothing about the population or about what a group has in common."
+            " "
+            + message(
+                "Offices commonly require k = 3 or 5 (SDC practice guide of the World Bank); "
+                "k-anonymity says nothing about the population or about what the records of a "
+                "group have in common."
+            )
         )
 
-    def _blank_sentence(self, n: int, blank: int) -> str:
-        others = count_text(n - blank)
-        visible = "; ".join(
-            f"{count_text(count)} of the other {others} violate {k}-anonymity"
-            for k, count in self.visible_violations.items()
+    @property
+    def has_holes(self) -> bool:
+        """Whether a key is missing in a record."""
+        return bool((self.counts.keys.codes < 0).any())
+
+    def _visible_sentence(self) -> str:
+        blank = n_blank(self.counts)
+        text = (
+            (
+                message(
+                    "{blank} every key missing.", blank=plural(blank, "record has", "records have")
+                )
+                + " "
+            )
+            if blank
+            else ""
+        )
+        visible = joined_by(
+            "; ",
+            (
+                message("{count} violate {k}-anonymity", count=count_text(count), k=k)
+                for k, count in self.visible_violations.items()
+            ),
         )
         return (
-            f"{plural(blank, 'record has', 'records have')} every key missing and may be anybody. "
-            f"Without them, {visible}. Where they count as matches of every record, "
+            message(
+                "{text}On the values that they show, {visible}. Where a missing key matches "
+                "every value",
+                text=text,
+                visible=visible,
+            )
+            + ", "
         )
 
 
 @same_library
 def k_anonymity(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     k: int | Sequence[int] = (2, 3, 5),
     weights: Any = None,
@@ -122,13 +156,11 @@ def k_anonymity(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
+    data, keys, weights
+        The file and its roles (see `Microdata`). With weights, records whose estimated population
+        frequency F is below k are counted too.
     k : int or sequence of int, default (2, 3, 5)
         At least 1 each.
-    weights : str or array of shape (n,), optional
-        Also count records whose estimated population frequency F is below k.
     missing, alpha
         Treatment of missing keys: see `frequency_counts`.
 
@@ -150,18 +182,16 @@ def k_anonymity(
     >>> result.violations, result.k
     ({2: 1, 3: 5}, 1)
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("k-anonymity")
-    names = read_keys(faults, frame, keys, missing, alpha)
-    values = read_weights(faults, frame, weights)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    check_treatment(faults, missing, alpha)
     limits: list[Any] = list(k) if isinstance(k, Iterable) else [k]
     for limit in limits:
         check(faults, {"k": Whole(1)}, {"k": limit})
     if not limits:
         faults.add("k", "is empty", hint="Give at least one k.")
     faults.raise_if_any()
-    counts = count_keys(tabulate(frame, names, values), missing, alpha, values is not None)
-    return anonymity_of_counts(counts, [int(limit) for limit in limits])
+    return anonymity_of_counts(counts_of(file, missing, alpha), [int(limit) for limit in limits])
 
 
 def n_blank(counts: FrequencyCounts) -> int:
@@ -178,7 +208,7 @@ def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnon
     return KAnonymity(
         violations=by_f,
         weighted_violations=by_population if counts.weighted else None,
-        visible_violations=_visible_violations(counts, limits) if n_blank(counts) else by_f,
+        visible_violations=_visible_violations(counts, limits),
         k=int(counts.cell_f.min() * (2 - slack)) if len(counts.cell_f) else 0,
         f=counts.f,
         F=counts.F,
@@ -187,18 +217,14 @@ def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnon
 
 
 def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[int, int]:
-    """Violations among records with at least one key, counted without the others."""
+    """Violations on the values that records show."""
     table = counts.keys
-    rows = np.flatnonzero((table.codes >= 0).any(axis=1))
-    cell = np.full(len(table.codes), -1)
-    cell[rows] = np.arange(len(rows))
-    cells = cell[table.cell]
-    visible = KeyTable(
-        table.names, table.levels, table.codes[rows], cells[cells >= 0], table.counts[rows],
-        table.weights[rows],
-    )  # fmt: skip
-    f, _ = match_counts(visible, counts.missing, counts.alpha)
-    return {k: int(visible.counts[f < k * (1 - 1e-12)].sum()) for k in limits}
+    f, _ = match_counts(table, "conservative")
+    return {k: int(table.counts[f < k * (1 - 1e-12)].sum()) for k in limits}
+
+
+VISIBLE = 0.05
+VISIBLE_SOURCE = "a twentieth of the records"
 
 
 @cache
@@ -207,38 +233,48 @@ def below(k: int) -> MeasureInfo:
     if k == 2:
         return UNIQUE
     return person_risk(
-        f"below_{k}", f"Violations of {k}-anonymity", "records",
-        f"records whose key fewer than {k} records share", "Samarati and Sweeney 1998",
+        f"below_{k}", message("Violations of {k}-anonymity", k=k), "records",
+        message("records whose key fewer than {k} records share", k=k), "Samarati and Sweeney 1998",
     )  # fmt: skip
 
 
 @cache
 def visible(k: int) -> MeasureInfo:
-    """Return what violations of k-anonymity beside blank records are."""
+    """Return what violations of k-anonymity on the values that records show are."""
+    alone = "alone" if k == 2 else message("matched by fewer than {k} records", k=k)
+    title = message("Violations of {k}-anonymity on the values shown", k=k)
     return person_risk(
-        f"below_{k}_visible", f"Violations of {k}-anonymity among records with keys", "records",
-        f"records with a key that fewer than {k} records share, where records without any key "
-        "match nobody", "Samarati and Sweeney 1998",
+        f"below_{k}_visible", "Alone on the values they show" if k == 2 else title, "records",
+        message(
+"records that are {alone} on the values that they show, where holes of others "
+"hide nobody", alone=alone),
+        "Samarati and Sweeney 1998",
     )  # fmt: skip
 
 
 def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
-    """Violations for each k, and those beside blank records."""
+    """Violations for each k, and those on the values that records show."""
     blank = n_blank(result.counts)
     note = missing_note(request, result.counts.missing)
     measured = []
     for k, count in result.violations.items():
         limit = k_limit(k, request)
         measured.append(request.measured(below(k), count, note=note, **limit))
-        if 0 < blank < len(result.f):
-            text = f"{plural(blank, 'record has', 'records have')} every key missing"
-            others = result.visible_violations[k]
-            records = len(result.f) - blank
+        if result.has_holes and blank < len(result.f):
+            text = message(
+                "{blank} every key missing", blank=plural(blank, "record has", "records have")
+            )
+            most = int(VISIBLE * len(result.f))
+            shown: dict[str, Any] = {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
             measured.append(
-                request.measured(visible(k), others, note=text, records=records, **limit)
+                request.measured(
+                    visible(k), result.visible_violations[k], note=text if blank else "", **shown
+                )
             )
         elif blank:
-            text = "every key of every record is missing: the file says nothing on these keys"
+            text = message(
+                "every key of every record is missing: nothing is disclosed through these keys"
+            )
             measured[-1] = measured[-1].noted(text)
     return measured
 

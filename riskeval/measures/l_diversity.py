@@ -12,19 +12,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import KeyTable, number_rows, read_keys, table_of
+from riskeval.keys.table import (
+    KeyTable,
+    check_treatment,
+    key_table,
+    number_rows,
+)
 from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
 from riskeval.measures.request import AssessRequest
-from riskeval.measures.sensitive_groups import Segments, category_notes, per_cell, read_sensitive
+from riskeval.measures.sensitive_groups import (
+    Segments,
+    category_notes,
+    check_sensitive,
+    per_cell,
+)
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.codes import MISSING, encode, first_rows
+from synthpop.microdata.frame.codes import MISSING, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
+from synthpop.microdata.roles.microdata import as_file
 
 MISSING_SENSITIVE = ("category", "ignore")
 KINDS = ("distinct", "entropy", "recursive")
@@ -59,7 +70,7 @@ class LDiversity(Result):
 
     @property
     def l(self) -> pd.DataFrame:  # noqa: E743 - the letter of the literature
-        """Smallest value over all records: one row a sensitive variable, one column a kind."""
+        """Smallest value over all records: one row per sensitive variable, one column per kind."""
         table = {
             name: [self.per_record[f"{name}_{kind}"].min() for kind in KINDS]
             for name in self.sensitive
@@ -82,28 +93,39 @@ class LDiversity(Result):
         n = len(self.per_record)
         sentences = []
         keys = ", ".join(self.keys)
-        none = " (or none)" if self.missing_sensitive == "ignore" else ""
+        none = (" " + message("(or none)")) if self.missing_sensitive == "ignore" else ""
         for name in self.sensitive:
             same = self.violations(2)[name]
             smallest = float(self.per_record[f"{name}_distinct"].min()) if n else 0.0
             sentences.append(
-                f"{name}: for {count_text(same)} of {count_text(n)} records "
-                f"({percent(same / max(n, 1))}) all records with the same {keys} have the same "
-                f"value{none}, so the key alone discloses it; the smallest distinct l of the file "
-                f"is {smallest:g}."
+                message(
+                    "{name}: for {same} of {n} records ({share}) all records with the same {keys} "
+                    "have the same value{none}, so the key alone discloses it; the smallest "
+                    "distinct l of the file is {smallest}.",
+                    name=name,
+                    same=count_text(same),
+                    n=count_text(n),
+                    share=percent(same / max(n, 1)),
+                    keys=keys,
+                    none=none,
+                    smallest=formatted(smallest, "g"),
+                )
             )
-        text = " ".join(sentences) + (
-            " Distinct l = 2 is the least that protects anything (Machanavajjhala et al. 2007); "
-            "how much more is needed is a decision of the office."
+        text = joined_by(" ", sentences) + (
+            " "
+            + message(
+                "Distinct l = 2 is the least that protects anything (Machanavajjhala et al. "
+                "2007); how much more is needed is a decision of the office."
+            )
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library
 def l_diversity(
     data: Any,
-    keys: Sequence[str],
-    sensitive: str | Sequence[str],
+    keys: Sequence[str] | None = None,
+    sensitive: str | Sequence[str] | None = None,
     *,
     recursive_c: float = 2.0,
     missing: str = "own-category",
@@ -113,11 +135,8 @@ def l_diversity(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
-    sensitive : str or sequence of str
-        Sensitive variables; every distinct value is a category.
+    data, keys, sensitive
+        The file and its roles (see `Microdata`); every sensitive value is a category.
     recursive_c : float, default 2
         Constant c of recursive (c, l)-diversity, above 0.
     missing : str, default "own-category"
@@ -161,17 +180,17 @@ def l_diversity(
     >>> result.violations(2)
     {'condition': 3}
     """
-    frame = as_frame(data, columns=(keys, sensitive))
     faults = Faults("l-diversity")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    variables = read_sensitive(faults, frame, names, sensitive)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    variables = check_sensitive(faults, file)
     check_choice(faults, "missing_sensitive", missing_sensitive, MISSING_SENSITIVE)
     check(faults, {"recursive_c": POSITIVE}, {"recursive_c": recursive_c})
     faults.raise_if_any()
-    table = table_of(data, frame, names)
-    coded = {name: encode(frame[name]) for name in variables}
+    table = key_table(file)
+    coded = {name: file.codes(name) for name in variables}
     columns: dict[str, np.ndarray] = {}
-    multi = np.full((len(frame), 2), np.inf)
+    multi = np.full((len(file), 2), np.inf)
     for name in variables:
         measures = _diversity_of(table, coded[name], missing, missing_sensitive, recursive_c)
         columns[f"{name}_distinct"] = measures[:, 0].astype(np.int64)
@@ -188,12 +207,12 @@ def l_diversity(
     columns["multi_recursive"] = least[table.cell, 1].astype(np.int64)
     return LDiversity(
         per_record=pd.DataFrame(columns),
-        keys=names,
+        keys=file.roles.keys,
         sensitive=variables,
         recursive_c=float(recursive_c),
         missing=missing,
         missing_sensitive=missing_sensitive,
-        notes=category_notes(frame, variables),
+        notes=category_notes(file.frame, variables),
     )
 
 
@@ -263,9 +282,11 @@ def of_diversity(result: LDiversity, request: AssessRequest) -> list[Measurement
                 result.violations(least)[name],
                 target=name,
                 limit=None if request.limits.l is None else 0.0,
-                limit_source=f"l = {least:g}; 2 is the least that protects (Machanavajjhala et al. "
-                "2007)",
-                note=f"fewer than {least:g} values",
+                limit_source=message(
+                    "l = {least}; 2 is the least that protects (Machanavajjhala et al. 2007)",
+                    least=formatted(least, "g"),
+                ),
+                note=message("fewer than {n} values", n=formatted(least, "g")),
             ).noted(note)
         )
         smallest = float(values.min()) if len(values) else 0.0
@@ -284,7 +305,7 @@ MEASURE = Measure(
     ),
     source="Machanavajjhala et al. 2007",
     function=l_diversity,
-    run=run_on("l_diversity", l_diversity, "keys", "sensitive"),
+    run=run_on("l_diversity", l_diversity),
     measurements=of_diversity,
     needs=("sensitive",),
     options=("recursive_c", "missing", "missing_sensitive"),

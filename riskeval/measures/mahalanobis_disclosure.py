@@ -15,10 +15,11 @@ from riskeval.shared.files import read_pair
 from riskeval.shared.measurement import MeasureInfo
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, OneOf, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.messages.text import formatted, percent, plural
 from synthpop.microdata.statistics.robust import Scatter, scatter, squared_distances
 
 DISTANCE_SCALE = 0.05
@@ -84,23 +85,33 @@ class MahalanobisDisclosure(Result):
     k2: float
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: ``distance``, ``risky1``, ``risky2``."""
+        """Return one row per record: ``distance``, ``risky1``, ``risky2``."""
         return pd.DataFrame(
             {"distance": self.distance, "risky1": self.risky1, "risky2": self.risky2}
         )
 
     def summary(self) -> str:
         """Say what the two rates mean."""
-        stand_in = f" Classical covariance: {self.fallback}." if self.fallback else ""
-        return (
-            f"Robust Mahalanobis disclosure: {percent(self.rate1)} of "
-            f"{count_text(len(self.risky1))} records have released values of "
-            f"{', '.join(self.variables)} too near the true ones, where outlying records need more "
-            f"distance (RMDID1, k = {self.k:g}); {percent(self.rate2)} are moreover alone within "
-            f"{self.k2:g} standard deviations in the released file (RMDID2). "
-            f"{plural(self.n_unjudged, 'record has', 'records have')} no value in common with the "
-            "original and could not be judged. There is no published threshold; compare releases "
-            f"with the same k.{stand_in}"
+        stand_in = (
+            (" " + message("Classical covariance: {fallback}.", fallback=self.fallback))
+            if self.fallback
+            else ""
+        )
+        return message(
+            "Robust Mahalanobis disclosure: {rate1} of {n} records have released values of "
+            "{variables} too near the true ones, where outlying records need more distance "
+            "(RMDID1, k = {k}); {rate2} are also alone within {k2} standard deviations in "
+            "the released file (RMDID2). {n_unjudged} no value in common with the original "
+            "and could not be judged. There is no published threshold; compare releases "
+            "with the same k.{stand_in}",
+            rate1=percent(self.rate1),
+            n=count_text(len(self.risky1)),
+            variables=", ".join(self.variables),
+            k=formatted(self.k, "g"),
+            rate2=percent(self.rate2),
+            k2=formatted(self.k2, "g"),
+            n_unjudged=plural(self.n_unjudged, "record has", "records have"),
+            stand_in=stand_in,
         )
 
 
@@ -205,7 +216,9 @@ def scatter_of(values: np.ndarray, kind: str = "robust") -> Scatter:
     """Covariance of complete rows of standardised values; uncorrelated where there are few."""
     complete = values[~np.isnan(values).any(axis=1)]
     if len(complete) < 2:
-        why = "there are fewer than two complete records, so variables count as uncorrelated"
+        why = message(
+            "there are fewer than two complete records, so variables count as uncorrelated"
+        )
         return Scatter(np.zeros(values.shape[1]), np.eye(values.shape[1]), why)
     return scatter(complete, kind)
 

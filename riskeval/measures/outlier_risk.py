@@ -12,13 +12,15 @@ import pandas as pd
 from riskeval.measures.entry import Measure, person_risk, run_on
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
-from synthpop.microdata.frame.frames import as_names, check_finite, listed_names, numbers
+from synthpop.microdata.frame.checks import check_columns
+from synthpop.microdata.frame.frames import check_finite, listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, SHARE, check
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +30,7 @@ class OutlierRisk(Result):
     Attributes
     ----------
     per_variable : DataFrame
-        One row a variable: ``variable``, ``values`` (records with a value), ``threshold`` (the
+        One row per variable: ``variable``, ``values`` (records with a value), ``threshold`` (the
         percentile; NaN with `by`, where each group has its own), ``above`` (records at or above
         it), ``isolated`` (of these, records whose nearest other value is farther than `reach`),
         ``largest_share`` (part of the largest value in the sum of absolute values).
@@ -46,29 +48,36 @@ class OutlierRisk(Result):
     by: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: ``above``, ``isolated``."""
+        """Return one row per record: ``above``, ``isolated``."""
         return pd.DataFrame({"above": self.above, "isolated": self.isolated})
 
     def summary(self) -> str:
         """Return how many records stand out and how many of them on their own."""
         n = len(self.above)
-        groups = f" of their {', '.join(self.by)}" if self.by else ""
+        groups = (" " + message("of their {by}", by=", ".join(self.by))) if self.by else ""
         alone = int(self.isolated.sum())
-        return (
-            f"Outliers: {plural(int(self.above.sum()), 'record')} of {count(n)} "
-            f"({percent(self.above.mean() if n else 0.0)}) are at or above the "
-            f"{100 * self.percentile:g} % percentile{groups} on at least one of "
-            f"{', '.join(self.per_variable['variable'])}. For {count(alone)} of them "
-            f"no other value lies within {100 * self.reach:g} %: changes of that size leave them "
-            "recognisable, so top coding or stronger noise is needed. The percentile is a choice "
-            "of the office and depends on the skewness of the variable (SDC practice guide)."
+        return message(
+            "Outliers: {n} of {all} ({share}) are at or above the {percentile} % "
+            "percentile{groups} on at least one of {variable}. For {alone} of them no "
+            "other value lies within {reach} %: changes of that size leave them "
+            "recognisable, so top coding or stronger noise is needed. The percentile is a "
+            "choice of the office and depends on the skewness of the variable (SDC "
+            "practice guide).",
+            n=plural(int(self.above.sum()), "record"),
+            all=count(n),
+            share=percent(self.above.mean() if n else 0.0),
+            percentile=formatted(100 * self.percentile, "g"),
+            groups=groups,
+            variable=", ".join(self.per_variable["variable"]),
+            alone=count(alone),
+            reach=formatted(100 * self.reach, "g"),
         )
 
 
 @same_library
 def outlier_risk(
     data: Any,
-    variables: str | Sequence[str],
+    variables: str | Sequence[str] | None = None,
     *,
     percentile: float = 0.99,
     reach: float = 0.05,
@@ -81,7 +90,7 @@ def outlier_risk(
     data : table of n records
         The raw file; nothing is compared with a release.
     variables : str or sequence of str
-        Numeric key variables.
+        Default: the numeric keys of a `Microdata`.
     percentile : float, default 0.99
         Values at or above this percentile (R's type 7, of the values that are there) are in the
         tail, none where several values are all equal; above 0 and below 1.
@@ -114,11 +123,11 @@ def outlier_risk(
     >>> int(risk.above.sum()), int(risk.isolated.sum())
     (1, 1)
     """
-    frame = as_frame(data)
     faults = Faults("outlier_risk")
-    names = as_names(faults, variables, "variables")
-    groups = listed_names(by)
-    check_numeric(faults, frame, names, "variable")
+    file = as_file(data, faults, numeric=variables, columns=(by,))
+    frame, names, groups = file.frame, file.roles.numeric, listed_names(by)
+    if not names:
+        faults.add("variables", "no column is named", hint="Name at least one.")
     check_columns(faults, frame, groups, "group")
     table = {"percentile": SHARE, "reach": POSITIVE}
     check(faults, table, {"percentile": percentile, "reach": reach})
@@ -181,9 +190,11 @@ OUTLIERS = person_risk(
 
 def of_outliers(result: OutlierRisk, request: AssessRequest) -> list[Measurement]:
     """Isolated values in the tails of the numeric keys."""
-    note = (
-        f"{plural(int(result.above.sum()), 'record')} at or above the "
-        f"{100 * result.percentile:g} % percentile; near is within {100 * result.reach:g} %"
+    note = message(
+        "{n} at or above the {percentile} % percentile; near is within {reach} %",
+        n=plural(int(result.above.sum()), "record"),
+        percentile=formatted(100 * result.percentile, "g"),
+        reach=formatted(100 * result.reach, "g"),
     )
     return [request.measured(OUTLIERS, int(result.isolated.sum()), note=note)]
 
@@ -199,7 +210,7 @@ MEASURE = Measure(
     ),
     source="SDC practice guide of the World Bank",
     function=outlier_risk,
-    run=run_on("outlier_risk", outlier_risk, "numeric"),
+    run=run_on("outlier_risk", outlier_risk),
     measurements=of_outliers,
     needs=("numeric",),
     options=("percentile", "reach", "by"),

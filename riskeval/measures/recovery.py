@@ -11,6 +11,7 @@ from riskeval.measures.entry import PERSONS, Measure
 from riskeval.measures.request import AssessRequest
 from riskeval.recovery.result import Recovery
 from riskeval.shared.measurement import MeasureInfo, Measurement
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count
 
 RECOVERED = MeasureInfo(
@@ -26,8 +27,10 @@ def below_recovered(k: int) -> MeasureInfo:
     """Return what violations of k-anonymity are once missing values were read back."""
     return MeasureInfo(
         f"below_{k}_after_recovery", "file risk", "low", "records",
-        f"records whose keys fewer than {k} records share once these values are filled in",
-        "de Waal and Willenborg 1997", f"Violations of {k}-anonymity after recovery",
+        message(
+"records whose keys fewer than {k} records share once these values are filled "
+"in", k=k),
+        "de Waal and Willenborg 1997", message("Violations of {k}-anonymity after recovery", k=k),
         kinds=PERSONS,
     )  # fmt: skip
 
@@ -36,13 +39,9 @@ def _run_recovery(request: AssessRequest) -> Recovery:
     from riskeval.recovery.recover import recover
 
     frame = request.frame
-    weights = request.weights if isinstance(request.weights, str) else None
-    is_key = np.broadcast_to(frame.columns.isin(request.keys), frame.shape)
+    is_key = np.broadcast_to(frame.columns.isin(request.file.roles.keys), frame.shape)
     return recover(
         request.file,
-        household=request.household,
-        weights=weights,
-        keys=request.keys,
         k=request.limits.k or 3,
         suppressed=pd.DataFrame(is_key, columns=frame.columns),
         **request.arguments("recovery"),
@@ -56,15 +55,19 @@ def of_recovery(result: Recovery, request: AssessRequest) -> list[Measurement]:
     """
     assert result.below is not None
     cells = result.cells if result.n_right is None else result.cells[result.cells["right"]]
-    rules = ", ".join(f"{rule} {count(n)}" for rule, n in cells["rule"].value_counts().items())
-    note = f"from {rules}" if rules else "" if result.n_holes else "no key value is missing"
+    sources = [
+        message(str(rule)) + " " + count(n) for rule, n in cells["rule"].value_counts().items()
+    ]
+    note = message("from {rules}", rules=joined_by(", ", sources)) if sources else ""
+    if not result.n_holes:
+        note = message("no key value is missing")
     holes = max(result.n_holes, 1)
     limit = None if request.limits.k is None else 0
     return [
         request.measured(RECOVERED, len(cells), records=holes, note=note),
         request.measured(
             below_recovered(result.k), result.below[1], limit=limit,
-            limit_source=f"as for {result.k}-anonymity" if limit == 0 else "",
+            limit_source=message("as for {k}-anonymity", k=result.k) if limit == 0 else "",
         ),
     ]  # fmt: skip
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from riskeval.keys.table import TabulatedFile
 from riskeval.measures.counts import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by
 from synthpop.microdata.messages.results import Result
+from synthpop.microdata.roles.microdata import Microdata
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +77,26 @@ def check_limit(faults: Faults, where: str, name: str, value: Any) -> None:
 class AssessRequest:
     """What is assessed, checked and counted once."""
 
-    frame: pd.DataFrame
-    keys: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    weights: Any  # str, array or None: as given
-    household: str | None
+    file: Microdata
     counts: FrequencyCounts
     population_size: float | None  # sum of the weights, or as given; None for neither
     k: tuple[int, ...]
     limits: Limits
     # mapping: more arguments of single measures, by their name
     options: Mapping[str, Mapping[str, Any]]
-    numeric: tuple[str, ...] = ()
     # {"original", "perturbed", "synthetic"}: what the file is: numbers that mean nothing for its
     # kind are not judged by limits
     kind: str = "original"
 
     @property
-    def file(self) -> TabulatedFile:
-        """The file with its table of keys, as data of the measures."""
-        return TabulatedFile(self.frame, self.counts.keys)
+    def frame(self) -> pd.DataFrame:
+        """The records."""
+        return self.file.frame
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Sensitive variables of the file."""
+        return self.file.roles.sensitive
 
     def arguments(self, measure: str, **defaults: Any) -> dict[str, Any]:
         """Arguments of a measure: `defaults`, over which the options of the user win."""
@@ -124,4 +125,4 @@ class ByVariable(Result):
 
     def summary(self) -> str:
         """Return the sentences of the single results."""
-        return " ".join(one.summary() for one in self.by_variable.values())
+        return joined_by(" ", [one.summary() for one in self.by_variable.values()])

@@ -11,17 +11,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, read_keys, table_of
+from riskeval.keys.table import KeyTable, check_treatment, key_table
 from riskeval.measures.entry import Measure, person_risk, run_on
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, formatted, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 COLUMNS = [
     "keys", "dimension", "threshold", "cells", "unsafe_cells", "unsafe_records", "share",
@@ -35,7 +36,7 @@ class RiskyCells(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a combination of keys: ``keys`` (their names, joined by " x "), ``dimension``,
+        One row per combination of keys: ``keys`` (their names, joined by " x "), ``dimension``,
         ``threshold``, ``cells`` (non-empty ones), ``unsafe_cells`` (with frequency at most the
         threshold), ``unsafe_records`` (records in them) and ``share`` of the records.
     per_record : int64 array, shape (n,)
@@ -52,24 +53,33 @@ class RiskyCells(TableResult):
         """Return how many records are in a small cell of some table."""
         n = len(self.per_record)
         touched = int((self.per_record > 0).sum())
-        text = (
-            f"{count(touched)} of {count(n)} records ({percent(touched / max(n, 1))}) are in a "
-            f"small cell of at least one of {count(len(self.table))} tables, so tables made from "
-            "the file for secondary use can show them."
+        text = message(
+            "{touched} of {n} records ({touched_2}) are in a small cell of at least one of "
+            "{n_2} tables, so tables made from the file for secondary use can show them.",
+            touched=count(touched),
+            n=count(n),
+            touched_2=percent(touched / max(n, 1)),
+            n_2=count(len(self.table)),
         )
         if touched:
             worst = self.table.iloc[int(self.table["unsafe_records"].to_numpy().argmax())]
-            text += (
-                f" Most are in {worst['keys']}: {count(worst['unsafe_cells'])} of "
-                f"{count(worst['cells'])} cells with at most {worst['threshold']:g} records."
+            text += " " + message(
+                "Most are in {keys}: {n} of {n_2} cells with at most {threshold} records.",
+                keys=worst["keys"],
+                n=count(worst["unsafe_cells"]),
+                n_2=count(worst["cells"]),
+                threshold=formatted(worst["threshold"], "g"),
             )
-        return text + " The threshold is a rule of the office (mu-Argus asks for one a dimension)."
+        return text + (
+            " "
+            + message("The threshold is a rule of the office (mu-Argus asks for one a dimension).")
+        )
 
 
 @same_library
 def risky_cells(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     threshold: float | Sequence[float] = 2,
     max_dimension: int = 3,
@@ -81,8 +91,8 @@ def risky_cells(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
+    data, keys
+        The file and its key variables: see `Microdata`.
     threshold : float or sequence of float, default 2
         A cell with at most so many records is unsafe; one number, or one a dimension (for single
         keys, pairs, triples ...).
@@ -122,13 +132,14 @@ def risky_cells(
     >>> cells.table[["keys", "unsafe_cells"]].values.tolist()[3:]
     [['sex x age', 1], ['sex x job', 1], ['age x job', 2]]
     """
-    frame = as_frame(data, columns=(keys,))
     faults = Faults("risky cells")
-    names = read_keys(faults, frame, keys, missing, alpha)
+    file = as_file(data, faults, keys=keys, columns=())
+    check_treatment(faults, missing, alpha)
+    names = file.roles.keys
     rank = _read_levels(faults, names, levels)
     limits = _read_thresholds(faults, max_dimension, threshold, len(names))
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     rows, chosen = [], []
     unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
     for dimension in range(1, len(limits) + 1):
@@ -222,7 +233,11 @@ RISKY_CELLS = person_risk(
 
 def of_cells(result: RiskyCells, request: AssessRequest) -> list[Measurement]:
     """Records in a small cell."""
-    text = f"{len(result.table)} tables of up to {plural(result.table['dimension'].max(), 'key')}"
+    text = message(
+        "{tables} tables of up to {n}",
+        tables=len(result.table),
+        n=plural(result.table["dimension"].max(), "key"),
+    )
     return [request.measured(RISKY_CELLS, int((result.per_record > 0).sum()), note=text)]
 
 
@@ -234,7 +249,7 @@ MEASURE = Measure(
     blind_spots="tables of more than `max_dimension` keys, and tables with other columns",
     source="mu-Argus",
     function=risky_cells,
-    run=run_on("risky_cells", risky_cells, "keys"),
+    run=run_on("risky_cells", risky_cells),
     measurements=of_cells,
     options=("threshold", "max_dimension", "missing", "alpha"),
     compared=False,

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import matching_patterns, shared_ids, shares_of
-from riskeval.keys.table import KeyTable, number_rows
-from synthpop.microdata.frame.checks import check_columns
-from synthpop.microdata.frame.codes import first_rows
-from synthpop.microdata.frame.frames import is_number, listed_names
+from riskeval.keys.table import KeyTable
+from synthpop.microdata.frame.codes import first_rows, number_rows
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.roles.microdata import Microdata
 
 MOST_CODES = 20
 """Distinct numbers up to which a numeric column may well hold codes of categories."""
@@ -131,25 +132,23 @@ def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, 
         distinct = int(frame[name].nunique())
         if is_number(frame[name]) and distinct > MOST_CODES:
             notes.append(
-                f"The {count_text(distinct)} distinct numbers of {name} count as one category "
-                "each: near values count as different. Group an amount into classes first "
-                "(pandas.cut)."
+                message(
+                    "The {distinct} distinct numbers of {name} count as one category each: near "
+                    "values count as different. Group an amount into classes first (pandas.cut).",
+                    distinct=count_text(distinct),
+                    name=name,
+                )
             )
     return tuple(notes)
 
 
-def read_sensitive(
-    faults: Faults, frame: pd.DataFrame, keys: Sequence[str], sensitive: str | Sequence[str]
-) -> tuple[str, ...]:
-    """Check the sensitive variables; shared by the measures of diversity and closeness."""
-    variables = listed_names(sensitive)
+def check_sensitive(faults: Faults, file: Microdata, most: int | None = None) -> tuple[str, ...]:
+    """Return the sensitive variables; note none at all, and more than a measure takes."""
+    variables = file.roles.sensitive
     if not variables:
         faults.add("sensitive", "no variable is given", hint="Name at least one column.")
-    check_columns(faults, frame, dict.fromkeys(variables), "sensitive variable")
-    if len(set(variables)) < len(variables):
-        faults.add("sensitive", "a column is named twice", hint="Name each variable once.")
-    for name in sorted({*variables} & {*keys}, key=str):
-        faults.add(name, "is a key and sensitive", hint="It can be only one of them.")
+    if most is not None and len(variables) > most:
+        faults.add("sensitive", f"names {len(variables)} columns", hint=f"Name {most}.")
     return variables
 
 

@@ -16,18 +16,18 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.matching import match_counts
-from riskeval.keys.table import KeyTable, table_of
+from riskeval.keys.table import KeyTable, key_table
 from riskeval.measures.entry import Measure, missing_note, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.suda_scores import NORMALISATIONS, dis_scores, msu_weights, ranked_items
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Between, OneOf, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 MISSING_RULES = ("exclude", "category", "wildcard")
 MOST_KEYS = 62
@@ -91,7 +91,7 @@ class Suda(Result):
         return (self.smallest_msu > 0) & (self.smallest_msu < len(self.keys))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record.
+        """Return one row per record.
 
         ``score``, ``dis_score``, ``n_msu``, ``smallest_msu`` and ``<key>_contribution``.
         """
@@ -115,48 +115,68 @@ class Suda(Result):
         n = len(self.score)
         singled = int((self.n_msu > 0).sum())
         if singled == 0:
-            return (
-                f"SUDA: none of {count(n)} records is unique on any combination of up to "
-                f"{self.max_size} of {len(self.keys)} keys."
+            return message(
+                "SUDA: none of {n} records is unique on any combination of up to {m} of {q} keys.",
+                n=count(n),
+                m=self.max_size,
+                q=len(self.keys),
             )
         shares = self.attribute_contribution["contribution"].to_numpy()
         largest = "" if np.isnan(shares).any() else self.keys[shares.argmax()]
-        by = f" Most of it comes from {largest}." if largest else ""
+        by = (" " + message("Most of it comes from {largest}.", largest=largest)) if largest else ""
         special = int(self.special.sum())
         fewer = (
-            f" For {plural(special, 'record')} of them fewer than all keys do (special uniques)."
+            (
+                " "
+                + message(
+                    "For {special} of them fewer than all keys do (special uniques).",
+                    special=plural(special, "record"),
+                )
+            )
             if len(self.keys) > 1
             else ""
         )
         match = (
-            "The file is the population: a unique match is right."
+            message("The file is the population: a unique match is right.")
             if self.dis_fraction == 1
-            else f"A unique match of an intruder in this file is right with probability "
-            f"{number(self.dis)} (DIS, if the file holds {percent(self.dis_fraction, 3)} of the "
-            "population); the highest DIS-SUDA score of a record is "
-            f"{number(self.dis_score.max())}."
+            else message(
+                "A unique match of an intruder in this file is right with probability {dis} "
+                "(DIS, if the file holds {dis_fraction} of the population); the highest "
+                "DIS-SUDA score of a record is {max}.",
+                dis=number(self.dis),
+                dis_fraction=percent(self.dis_fraction, 3),
+                max=number(self.dis_score.max()),
+            )
         )
-        return (
-            f"SUDA: {count(singled)} of {count(n)} records are singled out by a combination of at "
-            f"most {self.max_size} of {len(self.keys)} keys, through "
-            f"{count(int(self.n_msu.sum()))} minimal combinations.{fewer}{by} {match} Scores rank "
-            "records; there is no published threshold."
+        return message(
+            "SUDA: {singled} of {n} records are singled out by a combination of at most "
+            "{max_size} of {keys} keys, through {combinations} minimal "
+            "combinations.{fewer}{by} {match} Scores rank records; there is no published "
+            "threshold.",
+            singled=count(singled),
+            n=count(n),
+            max_size=self.max_size,
+            keys=len(self.keys),
+            combinations=count(int(self.n_msu.sum())),
+            fewer=fewer,
+            by=by,
+            match=match,
         )
 
 
-def _check(faults: Faults, frame: pd.DataFrame, keys: Sequence[str]) -> None:
-    check_columns(faults, frame, keys, "key")
+def _check(faults: Faults, file: Microdata) -> None:
+    keys = file.roles.keys
     if len(keys) > MOST_KEYS:
         hint = f"Give 1 to {MOST_KEYS} columns."
         faults.add("keys", f"{plural(len(keys), 'key')} given", hint=hint)
-    if len(frame) == 0:
+    if len(file) == 0:
         faults.add("data", "has no rows")
 
 
 @same_library
 def suda(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     max_size: int | None = None,
     dis_fraction: float = 0.01,
@@ -167,10 +187,8 @@ def suda(
 
     Parameters
     ----------
-    data : DataFrame, shape (n, ...)
-        One row a record; not changed.
-    keys : sequence of str, length m
-        Columns that an intruder may know; values are compared as categories.
+    data, keys
+        The file of n records and its m key variables: see `Microdata`.
     max_size : int, optional
         Largest MSU to look for; all sizes when not given. Fewer is faster.
     dis_fraction : float
@@ -218,15 +236,15 @@ def suda(
     >>> result.smallest_msu.tolist(), result.special.tolist()
     ([0, 0, 2, 1], [False, False, False, True])
     """
-    frame = as_frame(data, columns=(keys,))
     faults = Faults("suda")
-    keys = list(as_names(faults, keys, "keys"))
-    _check(faults, frame, keys)
+    file = as_file(data, faults, keys=keys, columns=())
+    _check(faults, file)
+    keys = file.roles.keys
     parameters = PARAMETERS | {"max_size": Whole(1, max(len(keys), 1)) | NONE}
     options = {"dis_fraction": dis_fraction, "normalise": normalise, "missing": missing}
     check(faults, parameters, options | {"max_size": max_size})
     faults.raise_if_any()
-    table = table_of(data, frame, keys)
+    table = key_table(file)
     largest = len(keys) if max_size is None else int(max_size)
     copies = table.counts.astype(np.int64)
     weights = msu_weights(len(keys), largest, normalise)
@@ -346,22 +364,22 @@ def _run_suda(request: AssessRequest) -> Any:
         "missing": SUDA_RULES.get(request.counts.missing, "exclude"),
         "dis_fraction": 1.0 if size is None or n == 0 else min(1.0, n / size),
     }
-    return suda(request.file, request.keys, **request.arguments("suda", **defaults))
+    return suda(request.file, **request.arguments("suda", **defaults))
 
 
 def of_suda(result: Suda, request: AssessRequest) -> list[Measurement]:
     """Special uniques and the highest score."""
     note = missing_note(request, result.missing)
     fraction = (
-        "a census"
+        message("a census")
         if result.dis_fraction == 1
-        else f"sampling fraction {percent(result.dis_fraction)}"
+        else message("sampling fraction {p}", p=percent(result.dis_fraction))
     )
     return [
         request.measured(
             SPECIAL,
             int(result.special.sum()),
-            note=f"of {plural(int((result.n_msu > 0).sum()), 'unique record')}",
+            note=message("of {n}", n=plural(int((result.n_msu > 0).sum()), "unique record")),
         ).noted(note),
         request.measured(DIS, result.dis_score.max(initial=0.0), note=fraction),
     ]

@@ -9,24 +9,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import read_keys, table_of
+from riskeval.keys.table import check_treatment, key_table
 from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.sensitive_groups import (
     MOST_CODES,
     Segments,
     category_notes,
+    check_sensitive,
     per_cell,
-    read_sensitive,
 )
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.codes import MISSING, encode
+from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.frames import is_number, n_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.roles.microdata import as_file
 
 Hierarchy = Mapping[Any, Sequence[Any]]
 
@@ -68,25 +69,32 @@ class TCloseness(Result):
     def summary(self) -> str:
         """Return the largest distance and what it means."""
         largest = [
-            f"{name} ({kind} distance): at most {number(self.per_record[name].max())}"
+            message(
+                "{name} ({kind} distance): at most {max}",
+                name=name,
+                kind=message(kind),
+                max=number(self.per_record[name].max()),
+            )
             for name, kind in self.distance.items()
             if len(self.per_record)
         ]
-        text = (
-            f"The file satisfies t-closeness with t = {number(self.t)}: within any group of "
-            "records that share the keys, the distribution of the sensitive value differs from "
-            "that of the file by at most this earth mover's distance (0: nothing is learned; 1: "
-            f"everything). By variable: {'; '.join(largest)}. There is no agreed limit: it is a "
-            "decision of the office (Li et al. 2007)."
+        text = message(
+            "The file satisfies t-closeness with t = {t}: within any group of records that "
+            "share the keys, the distribution of the sensitive value differs from that of "
+            "the file by at most this earth mover's distance (0: nothing is learned; 1: "
+            "everything). By variable: {largest}. There is no agreed limit: it is a "
+            "decision of the office (Li et al. 2007).",
+            t=number(self.t),
+            largest=joined_by("; ", largest),
         )
-        return " ".join([text, *self.notes])
+        return joined_by(" ", [text, *self.notes])
 
 
 @same_library
 def t_closeness(
     data: Any,
-    keys: Sequence[str],
-    sensitive: str | Sequence[str],
+    keys: Sequence[str] | None = None,
+    sensitive: str | Sequence[str] | None = None,
     *,
     distance: str | Hierarchy | Mapping[str, str | Hierarchy] | None = None,
     missing: str = "own-category",
@@ -95,10 +103,8 @@ def t_closeness(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables.
-    sensitive : str or sequence of str
+    data, keys, sensitive
+        The file and its roles: see `Microdata`.
     distance : {"equal", "ordered"}, hierarchy, or dict of variable to one of these, optional
         "equal": all values are equally far apart. "ordered": values are equally spaced in their
         order. A hierarchy maps each value to its ancestors, nearest first, all of the same
@@ -138,16 +144,16 @@ def t_closeness(
     >>> result.per_record["salary"].round(3).tolist()[:4]
     [0.375, 0.375, 0.375, 0.167]
     """
-    frame = as_frame(data, columns=(keys, sensitive))
     faults = Faults("t-closeness")
-    names = read_keys(faults, frame, keys, missing, 1.0)
-    variables = read_sensitive(faults, frame, names, sensitive)
-    kind_of = _distances(faults, frame, variables, distance)
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    check_treatment(faults, missing)
+    variables = check_sensitive(faults, file)
+    kind_of = _distances(faults, file.frame, variables, distance)
     faults.raise_if_any()
-    table = table_of(data, frame, names)
+    table = key_table(file)
     columns, kinds = {}, {}
     for name in variables:
-        codes, levels = encode(frame[name])
+        codes, levels = file.codes(name)
         kind = kind_of[name]
         kinds[name] = kind if isinstance(kind, str) else "hierarchical"
         measured = _distance_of(codes.astype(np.int64), levels, kind)
@@ -155,8 +161,8 @@ def t_closeness(
         columns[name] = cells[table.cell, 0]
     per_record = pd.DataFrame(columns)
     largest = float(per_record.to_numpy().max()) if len(per_record) else 0.0
-    notes = _scale_notes(frame, kinds, distance)
-    return TCloseness(largest, per_record, kinds, names, missing, notes)
+    notes = _scale_notes(file.frame, kinds, distance)
+    return TCloseness(largest, per_record, kinds, file.roles.keys, missing, notes)
 
 
 def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -> tuple[str, ...]:
@@ -167,9 +173,13 @@ def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -
         guessed = distance is None and kind == "ordered" and is_number(frame[name])
         if guessed and 2 < n_values <= MOST_CODES:
             notes.append(
-                f"{name} holds {n_values} distinct numbers and was taken as an amount "
-                '(ordered distance). If they are codes of categories, give distance="equal" or '
-                "make the column categorical."
+                message(
+                    "{name} holds {n} distinct numbers and was taken as an amount (ordered "
+                    'distance). If they are codes of categories, give distance="equal" or make the '
+                    "column categorical.",
+                    name=name,
+                    n=n_values,
+                )
             )
     unordered = [name for name, kind in kinds.items() if kind == "equal"]
     return (*notes, *category_notes(frame, unordered))
@@ -245,7 +255,7 @@ def _distances(
             _check_hierarchy(faults, frame[name], name, kind)
         elif kind not in ("equal", "ordered"):
             hint = did_you_mean(kind, ["equal", "ordered", "a hierarchy"])
-            faults.add("distance", f"{kind!r} is not allowed", hint=hint)
+            faults.add("distance", message("{value} is not allowed", value=repr(kind)), hint=hint)
         by_variable[name] = kind
     return by_variable
 
@@ -283,8 +293,8 @@ def of_closeness(result: TCloseness, request: AssessRequest) -> list[Measurement
             float(result.per_record[name].max()) if len(result.per_record) else 0.0,
             target=name,
             limit=request.limits.t,
-            limit_source="as asked",
-            note=f"{kind} distance",
+            limit_source=message("as asked"),
+            note=message("{kind} distance", kind=message(kind)),
         ).noted(note, *result.notes)
         for name, kind in result.distance.items()
     ]
@@ -301,7 +311,7 @@ MEASURE = Measure(
     ),
     source="Li, Li and Venkatasubramanian 2007",
     function=t_closeness,
-    run=run_on("t_closeness", t_closeness, "keys", "sensitive"),
+    run=run_on("t_closeness", t_closeness),
     measurements=of_closeness,
     needs=("sensitive",),
     options=("distance", "missing"),

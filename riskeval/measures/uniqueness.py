@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import ALONE, read_keys, table_of
+from riskeval.keys.table import ALONE, key_table
 from riskeval.measures.entry import Measure, missing_note, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.uniqueness_models import pitman_uniques, snb_uniques, zayatz_uniques
-from riskeval.shared.files import read_weights
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 
 METHODS = ("pitman", "zayatz", "snb")
 SMALL_FRACTION = 0.1
@@ -36,7 +36,7 @@ class PopulationUniqueness(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a method ("pitman", "zayatz", "snb"): ``population_uniques`` (persons of the
+        One row per method ("pitman", "zayatz", "snb"): ``population_uniques`` (persons of the
         population alone with their key), ``share`` of the population, ``sample_uniques`` (how
         many of the sample uniques are population uniques: tau_1), ``probability`` (that a sample
         unique is a population unique) and ``note``. NaN where a method has no solution.
@@ -80,28 +80,40 @@ class PopulationUniqueness(TableResult):
     def summary(self) -> str:
         """Return the estimate of the chosen method and why it was chosen."""
         why = (
-            "the sampling fraction is at most 0.1"
+            message("the sampling fraction is at most 0.1")
             if self.fraction <= SMALL_FRACTION
-            else "the sampling fraction is above 0.1 and it is the smaller of two estimates"
+            else message(
+                "the sampling fraction is above 0.1 and it is the smaller of two estimates"
+            )
         )
         return (
-            f"About {count(self.population_uniques)} of {count(self.population_size)} persons "
-            f"({percent(self.population_uniques / self.population_size, 3)}) are alone in the "
-            f"population with their {', '.join(self.keys)}. Of the "
-            f"{plural(self.n_sample_uniques, *ALONE)} of the file about {number(self.tau1)} are "
-            f"such persons: an intruder who finds them can be sure. Method: {self.chosen}, since "
-            f"{why} (rule of Dankar et al. 2012); the three methods range from "
-            f"{number(self.tau1_range[0])} to {number(self.tau1_range[1])} such records, so take "
-            "the number as an order of magnitude."
+            message(
+                "About {population_uniques} of {population_size} persons ({share}) are unique "
+                "in the population on {keys}. Of the {n_sample_uniques} of the file about "
+                "{tau1} are such population uniques, for which a match is certain. Method: "
+                "{chosen}, since {why} (rule of Dankar et al. 2012); the three methods range "
+                "from {low} to {high} such records, so take the number as an order of "
+                "magnitude.",
+                population_uniques=count(self.population_uniques),
+                population_size=count(self.population_size),
+                share=percent(self.population_uniques / self.population_size, 3),
+                keys=", ".join(self.keys),
+                n_sample_uniques=plural(self.n_sample_uniques, *ALONE),
+                tau1=number(self.tau1),
+                chosen=self.chosen,
+                why=why,
+                low=number(self.tau1_range[0]),
+                high=number(self.tau1_range[1]),
+            )
             if self.n_records
-            else "The file is empty: nobody is unique."
+            else message("The file is empty: nobody is unique.")
         )
 
 
 @same_library
 def population_uniqueness(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     weights: Any = None,
     population_size: float | None = None,
@@ -110,12 +122,9 @@ def population_uniqueness(
 
     Parameters
     ----------
-    data : table of n records
-    keys : sequence of str
-        Categorical key variables. A missing value is a category of its own here: the models are
-        for tables whose cells do not overlap.
-    weights : str or array of shape (n,), optional
-        Their sum is the size of the population, where that is not given.
+    data, keys, weights
+        The file and its roles (see `Microdata`). A missing key is a category of its own here: the
+        models are for tables whose cells do not overlap. Of weights the sum counts.
     population_size : float, optional
         Persons of the population, at least n.
 
@@ -152,11 +161,9 @@ def population_uniqueness(
     >>> result.n_sample_uniques, round(float(result.table.loc["zayatz", "probability"]), 3)
     (3, 0.553)
     """
-    frame = as_frame(data, columns=(keys, weights))
     faults = Faults("population uniqueness")
-    names = read_keys(faults, frame, keys, "own-category", 1.0)
-    values = read_weights(faults, frame, weights)
-    n = len(frame)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    values, n = file.weights, len(file)
     size = float("nan")
     if population_size is not None:
         size = float(population_size)
@@ -169,8 +176,8 @@ def population_uniqueness(
             "population_size", f"{size:g} persons, fewer than the {plural(n, 'record')} of the file"
         )
     faults.raise_if_any()
-    counts = table_of(data, frame, names).counts.astype(np.int64)
-    return _estimate(counts, n, max(size, n), names)
+    counts = key_table(file).counts.astype(np.int64)
+    return _estimate(counts, n, max(size, n), file.roles.keys)
 
 
 def _estimate(
@@ -181,10 +188,10 @@ def _estimate(
     notes = dict.fromkeys(METHODS, "")
     if uniques == 0:
         estimates = dict.fromkeys(METHODS, 0.0)
-        notes = dict.fromkeys(METHODS, "no record is unique")
+        notes = dict.fromkeys(METHODS, message("no record is unique"))
     elif fraction >= 1:
         estimates = dict.fromkeys(METHODS, float(uniques))
-        notes = dict.fromkeys(METHODS, "the file is the population")
+        notes = dict.fromkeys(METHODS, message("the file is the population"))
     else:
         estimates = {
             "pitman": pitman_uniques(counts, population),
@@ -193,7 +200,7 @@ def _estimate(
         }
         for method, value in estimates.items():
             if not np.isfinite(value):
-                notes[method] = "the likelihood or the moments have no solution"
+                notes[method] = message("the likelihood or the moments have no solution")
     # the rule of Dankar et al. (2012)
     chosen = "snb" if estimates["snb"] <= estimates["zayatz"] else "zayatz"
     if fraction <= SMALL_FRACTION:
@@ -234,9 +241,12 @@ def of_uniqueness(result: PopulationUniqueness, request: AssessRequest) -> list[
     if not result.n_records:
         return []
     low, high = result.tau1_range
-    note = (
-        f"method {result.chosen}; the three methods give {number(low)} to {number(high)}; "
-        f"{plural(result.n_sample_uniques, *ALONE)}"
+    note = message(
+        "method {chosen}; the three methods give {low} to {high}; {n_sample_uniques}",
+        chosen=result.chosen,
+        low=number(low),
+        high=number(high),
+        n_sample_uniques=plural(result.n_sample_uniques, *ALONE),
     )
     missing = missing_note(request, "own-category")
     measured = request.measured(POPULATION_UNIQUES, result.tau1, lower=low, upper=high, note=note)
@@ -252,7 +262,7 @@ MEASURE = Measure(
     source="Hoshino 2001; Zayatz 1991; Dankar et al. 2012",
     function=population_uniqueness,
     run=lambda request: population_uniqueness(
-        request.file, request.keys, population_size=request.population_size
+        request.file, population_size=request.population_size
     ),
     measurements=of_uniqueness,
     needs=("population",),

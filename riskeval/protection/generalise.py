@@ -28,8 +28,10 @@ from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 PARAMETERS = {"k": Whole(1), "suppression_limit": Whole(0)}
 MOST_ATTACKED = 10
@@ -108,11 +110,12 @@ def minimal_generalization(
     >>> result.details["node"], result.data["zip"].tolist()
     ({'zip': 1, 'sex': 0}, ['43', '43', '41', '41'])
     """
-    frame = own_frame(data)
-    sequences = _prepared(frame, hierarchies, k, suppression_limit)
     faults = Faults("minimal_generalization")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
+    sequences = _prepared(frame, hierarchies, k, suppression_limit)
     _check_node(faults, sequences, node)
-    homes = None if household is None else read_households(faults, frame, household)
+    homes = None if household is None else read_households(faults, file)
     names = [sequence.name for sequence in sequences]
     household_names = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
@@ -125,7 +128,11 @@ def minimal_generalization(
     levels, small, released = attempt.node, attempt.small, attempt.data
     _verify(released, names, k, small, homes, household_names)
     level_of = dict(zip(names, levels, strict=True))
-    kind = f"one of {len(minimal)} minimal nodes" if levels in minimal else "no minimal node"
+    kind = (
+        message("one of {n} minimal nodes", n=len(minimal))
+        if levels in minimal
+        else message("no minimal node")
+    )
     return protected(
         frame,
         released,
@@ -140,9 +147,27 @@ def minimal_generalization(
             "household_keys": household_names,
         },
         notes=[
-            f"Levels {level_of}, {kind}; counted anew, every group has at least {k} "
-            f"{'records' if homes is None else 'households'}, {plural(int(small.sum()), 'record')} "
-            f"lost all keys (at most {suppression_limit} allowed).",
+            (
+                message(
+                    "Levels {level_of}, {kind}; recounted, every group has at least {k} records, "
+                    "{n} lost all keys (at most {suppression_limit} allowed).",
+                    level_of=level_of,
+                    kind=kind,
+                    k=k,
+                    n=plural(int(small.sum()), "record"),
+                    suppression_limit=suppression_limit,
+                )
+                if homes is None
+                else message(
+                    "Levels {level_of}, {kind}; recounted, every group has at least {k} "
+                    "households, {n} lost all keys (at most {suppression_limit} allowed).",
+                    level_of=level_of,
+                    kind=kind,
+                    k=k,
+                    n=plural(int(small.sum()), "record"),
+                    suppression_limit=suppression_limit,
+                )
+            ),
             *attempt.notes,
         ],
         details={
@@ -167,7 +192,7 @@ def generalization_lattice(data: Any, hierarchies: Mapping[str, Any], *, k: int)
     Returns
     -------
     DataFrame
-        One row a node: a column of levels for each key, ``height`` (sum of levels), ``below_k``.
+        One row per node: a column of levels for each key, ``height`` (sum of levels), ``below_k``.
 
     Examples
     --------
@@ -254,9 +279,11 @@ def _withstanding(attempts: Iterator[_Attempt], k: int) -> _Attempt:
         attempt, n_passed = later, n_passed + 1
     if attempt.below or not n_passed:
         return first
-    note = (
-        f"{plural(n_passed, 'node')} of higher precision would leave records below {k} once what "
-        "they suppress is read back."
+    note = message(
+        "{n_passed} of higher precision would leave records below {k} once what they "
+        "suppress is recovered.",
+        n_passed=plural(n_passed, "node"),
+        k=k,
     )
     return replace(attempt, notes=[*attempt.notes, note])
 

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
@@ -22,7 +24,7 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A categorical, text, whole-number or bool column.
     groups : mapping
@@ -55,8 +57,8 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
     >>> result.data["status"].tolist()
     ['single', 'alone', 'alone']
     """
-    frame = own_frame(data)
     faults = Faults("group_categories")
+    frame = as_file(data, faults).indexed
     check_columns(faults, frame, [column], "column to group")
     if not isinstance(groups, Mapping):
         faults.add("groups", "is not a mapping", hint="Give {new name: [old categories]}.")
@@ -88,8 +90,12 @@ def group_categories(data: Any, column: str, *, groups: Mapping[Any, Any]) -> Pr
         method="group_categories",
         parameters={"column": column, "groups": listed},
         notes=[
-            f"{column} has {plural(len(dict.fromkeys(targets)), 'category', 'categories')}, had "
-            f"{len(levels)}."
+            message(
+                "{column} has {n}, previously {levels}.",
+                column=column,
+                n=plural(len(dict.fromkeys(targets)), "category", "categories"),
+                levels=len(levels),
+            )
         ],
         details={"counts": released[column].value_counts(sort=False)},
     )

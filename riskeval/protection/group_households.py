@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from synthpop.microdata.frame.codes import first_rows
+from synthpop.microdata.messages.message import message
 
 
 def households_of(groups: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +21,9 @@ def household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
     least = min(
         int(households_of(column, members)[1].min(initial=len(column))) for column in groups.T
     )
-    return f"Every group has members of at least {least} households (k = {k})."
+    return message(
+        "Every group has members of at least {least} households (k = {k}).", least=least, k=k
+    )
 
 
 def with_households(

@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.frame.checks import check_columns
-from synthpop.microdata.frame.codes import encode, extremes, first_rows
+from synthpop.microdata.frame.codes import extremes, first_rows
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 SHOWN = 5
 NEARLY = 0.02
@@ -54,22 +56,27 @@ class HouseholdRoles:
     def notes(self) -> list[str]:
         """Name columns that few households keep from being household variables."""
         return [
-            f"{name} is treated as a variable of persons, because members differ in "
-            f"{self.named(numbers)}; declare it in household_variables where that is an error."
+            message(
+                "{name} is treated as a person-level variable, because members differ in "
+                "{numbers}; declare it in household_variables if that is an error.",
+                name=name,
+                numbers=self.named(numbers),
+            )
             for name, numbers in self.nearly.items()
         ]
 
     def named(self, numbers: np.ndarray) -> str:
         """Say how many households these are, and the ids of the first of them."""
         ids: list[Any] = self.ids.to_numpy()[self.first[numbers]].tolist()
-        shown = ", ".join(map(str, ids[:SHOWN])) + (", ..." if len(ids) > SHOWN else "")
+        shown = ", ".join(map(str, ids[:SHOWN])) + (
+            (", ..." + message("")) if len(ids) > SHOWN else ""
+        )
         return f"{plural(len(ids), 'household')} ({self.column} {shown})"
 
 
 def read_households(
     faults: Faults,
-    frame: pd.DataFrame,
-    household: str,
+    file: Microdata,
     *,
     candidates: Sequence[str] = (),
     declared: Sequence[str] = (),
@@ -83,8 +90,12 @@ def read_households(
     declared: columns that must have one value in each household; missing values do not count
     strata: columns whose combination must be the same for all members
     """
-    names = dict.fromkeys(listed_names([household, *candidates, *declared, *strata]))
-    if not check_columns(faults, frame, names, "household"):
+    frame, household = file.indexed, file.roles.household
+    names = dict.fromkeys(listed_names([*candidates, *declared, *strata]))
+    fine = check_columns(faults, frame, names, "household")
+    if household is None or not check_columns(Faults("noted"), frame, [household], "id"):
+        return None  # which was noted when the file was read
+    if not fine:
         return None
     missing = frame[household].isna().to_numpy()
     if missing.any():
@@ -95,18 +106,18 @@ def read_households(
             hint="Give persons who live alone an id of their own, or drop the records.",
         )
         return None
-    number = np.asarray(pd.factorize(frame[household])[0], dtype=np.int64)
+    number = file.household_index
     n_households = int(number.max(initial=-1)) + 1
     size = np.bincount(number, minlength=n_households)
     first = first_rows(number, n_households)
     homes = HouseholdRoles(household, number, first, size, (), {}, frame[household])
     for name in strata:
-        note_differing(faults, frame[name], homes, "lies in two strata")
+        note_differing(faults, name, file.codes(name)[0], homes, "lies in two strata")
     for name in declared:
-        note_differing(faults, frame[name], homes, "differs within a household")
+        note_differing(faults, name, file.codes(name)[0], homes, "differs within a household")
     variables, nearly = list(dict.fromkeys(declared)), {}
     for name in dict.fromkeys(name for name in candidates if name not in declared):
-        codes = encode(frame[name])[0]
+        codes = file.codes(name)[0]
         if not (codes[size[number] > 1] >= 0).any():  # nobody has another member to agree with
             continue
         differs = np.flatnonzero(_differing(codes, homes))
@@ -119,8 +130,7 @@ def read_households(
 
 def household_roles(
     faults: Faults,
-    frame: pd.DataFrame,
-    household: str | None,
+    file: Microdata,
     names: Sequence[str],
     *,
     declared: Sequence[str] = (),
@@ -129,14 +139,12 @@ def household_roles(
     """Read the households of a verb on columns `names`; None where no household is given."""
     for name in declared:
         check_choice(faults, "household_variables", name, names)
-    if household is None:
+    if file.roles.household is None:
         if len(declared):
             note_no_household(faults, "household_variables")
         return None
     declared = [name for name in declared if name in names]
-    return read_households(
-        faults, frame, household, candidates=names, declared=declared, strata=strata
-    )
+    return read_households(faults, file, candidates=names, declared=declared, strata=strata)
 
 
 def note_no_household(faults: Faults, argument: str) -> None:
@@ -164,14 +172,22 @@ def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
 
 
 def note_differing(
-    faults: Faults, values: pd.Series, homes: HouseholdRoles, what: str, *, missing: bool = False
+    faults: Faults, name: str, codes: np.ndarray, homes: HouseholdRoles, what: str
 ) -> None:
-    """Note a column with two values in a household; with `missing` that is a value too."""
-    differs = np.flatnonzero(_differing(encode(values)[0] + int(missing), homes))
+    """Note a column with two values in a household; codes below 0 are none."""
+    differs = np.flatnonzero(_differing(codes, homes))
     if len(differs):
         faults.add(
-            str(values.name),
+            str(name),
             f"{what} in {homes.named(differs)}",
             rows=np.flatnonzero(np.isin(homes.number, differs)),
             hint="Repair these households, or leave the column out of the household variables.",
         )
+
+
+def needing_household(data: Any, faults: Faults, household: str | None) -> Microdata:
+    """Return a file with its households; note that there are none."""
+    file = as_file(data, faults, household=household)
+    if file.roles.household is None:
+        faults.add("household", "is not given", hint="Name the column of household ids.")
+    return file

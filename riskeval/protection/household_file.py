@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import read_households
+from riskeval.protection.household import needing_household, read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.top_bottom import top_bottom_code
 from riskeval.recovery.columns import names_of
@@ -17,13 +17,14 @@ from synthpop.microdata.frame.checks import check_columns, check_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def household_file(
-    data: Any, household: str, *, variables: str | Sequence[str] | None = None
+    data: Any, household: str | None = None, *, variables: str | Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Return one row a household with the variables that its members share.
+    """Return one row per household with the variables that its members share.
 
     Parameters
     ----------
@@ -49,12 +50,13 @@ def household_file(
     >>> household_file(people, "home").to_dict("list")
     {'home': [1, 2], 'rooms': [3, 5]}
     """
-    frame = own_frame(data)
     faults = Faults("household_file")
+    file = needing_household(data, faults, household)
+    frame, household = file.indexed, file.roles.household
     check_names(faults, frame)
     declared = names_of(variables)
     others = [] if variables is not None else [str(name) for name in frame if name != household]
-    homes = read_households(faults, frame, household, candidates=others, declared=declared)
+    homes = read_households(faults, file, candidates=others, declared=declared)
     faults.raise_if_any()
     assert homes is not None
     shared = [name for name in frame if name in homes.variables and name != household]
@@ -75,7 +77,7 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
     ----------
     data : DataFrame or Arrow table, n persons
     households : DataFrame, Arrow table or Protected
-        One row a household: the id, and columns that replace those of `data` (or are added).
+        One row per household: the id, and columns that replace those of `data` (or are added).
     household : str
         Column of ids in both.
 
@@ -97,7 +99,7 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
     >>> merge_household_file(people, table, "home").data["rooms"].tolist()
     [4, 4, 4]
     """
-    frame = own_frame(data)
+    frame = as_file(data, Faults("merge_household_file")).indexed
     table = own_frame(households.data if isinstance(households, Protected) else households)
     faults = Faults("merge_household_file")
     for file in (frame, table):

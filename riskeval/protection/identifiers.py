@@ -9,14 +9,16 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod
-from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.shared.files import read_seed
+from riskeval.protection.result import Protected, protected
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
@@ -65,15 +67,15 @@ def create_new_id(
     >>> new["hid"].nunique(), sorted(new["hid"].unique()), new["mother"][1] == new["hid"][0]
     (2, [np.int64(1), np.int64(2)], np.True_)
     """
-    frame = own_frame(data)
+    faults = Faults("create_new_id")
+    frame = as_file(data, faults).indexed
     by = [] if within is None else list(listed_names(within))
     columns = [column, *also]
-    faults = Faults("create_new_id")
     check_columns(faults, frame, dict.fromkeys(columns), "identifier")
     check_columns(faults, frame, by, "within")
     if len({*columns, *by}) < len(columns) + len(by):
         faults.add("column, within, also", "name a column twice")
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     rng = streams.at("create_new_id", column)
     values = pd.concat([frame[name].astype(object) for name in columns], ignore_index=True)
@@ -106,7 +108,7 @@ def create_new_id(
         method="create_new_id",
         parameters={"column": column, "within": by or None, "also": list(also)},
         seed=streams.seed,
-        notes=[f"{count(len(distinct))} identifiers were renumbered at random."],
+        notes=[message("{n} identifiers were renumbered at random.", n=count(len(distinct)))],
     )
 
 

@@ -16,7 +16,6 @@ from riskeval.protection.read_back import read_back, withstanding
 from riskeval.protection.result import (
     Protected,
     categorical_column,
-    own_frame,
     protected,
     suppress_cells,
 )
@@ -25,17 +24,18 @@ from riskeval.protection.suppress_households import widen
 from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, extremes
-from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import count, join, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def local_recoding(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     k: int = 2,
     hierarchies: Mapping[str, Any] | None = None,
@@ -105,14 +105,14 @@ def local_recoding(
     ['20', '20', nan, nan]
     """
     # 1. Check what was given, and code the keys at all levels
-    frame = own_frame(data)
     faults = Faults("local_recoding")
-    names = list(as_names(faults, keys, "keys"))
+    file = as_file(data, faults, keys=keys, household=household)
+    frame, names, household = file.indexed, list(file.roles.keys), file.roles.household
     sequences = _sequences(faults, frame, names, k, hierarchies or {})
     ranks = np.ones(len(names), dtype=np.int64)
     if importance is not None:
         ranks = read_ranks(faults, names, importance)
-    homes = household_roles(faults, frame, household, names, declared=household_variables)
+    homes = household_roles(faults, file, names, declared=household_variables)
     known = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
     weight = (1 + ranks.max(initial=1) - ranks).astype(np.float64)
@@ -123,15 +123,28 @@ def local_recoding(
     released = frame.copy(deep=False)
     for j, sequence in enumerate(sequences):
         released[sequence.name] = _recoded(frame[sequence.name], sequence, levels[:, j])
-    # 3. Count anew
+    # 3. Count again
     cell = _verified(_coded(sequences, levels), number, k)
     group = np.where((levels > 0).any(axis=1), cell, -1)
     groups = np.unique(group[group >= 0])
     notes = [
-        f"{plural(len(groups), 'group')} of {count(int((group >= 0).sum()))} records "
-        f"{'was' if len(groups) == 1 else 'were'} recoded; counted anew, every combination of the "
-        f"keys is shared by at least {plural(k, 'household' if homes else 'record')} "
-        "(missing is a value of its own)."
+        (
+            message(
+                "{n} of {records} records was recoded; recounted, every combination of the "
+                "keys is shared by at least {k} (missing is a value of its own).",
+                n=plural(len(groups), "group"),
+                records=count(int((group >= 0).sum())),
+                k=plural(k, "household" if homes else "record"),
+            )
+            if len(groups) == 1
+            else message(
+                "{n} of {records} records were recoded; recounted, every combination of the "
+                "keys is shared by at least {k} (missing is a value of its own).",
+                n=plural(len(groups), "group"),
+                records=count(int((group >= 0).sum())),
+                k=plural(k, "household" if homes else "record"),
+            )
+        )
     ]
     if homes is not None and known:
         notes.append(_make_up_note(_coded(sequences, levels)[:, columns], homes, k, known))
@@ -215,10 +228,21 @@ def _make_up_note(codes: np.ndarray, homes: HouseholdRoles, k: int, known: Seque
     ids, _ = cell_ids(codes)
     make_up = make_up_of(homes.number, ids)
     rare = int((np.bincount(make_up)[make_up] < k).sum())
-    who = f"all households but {count(rare)}" if rare else "every household"
-    exception = " (too few have their size)" if rare else ""
+    who = (
+        message("all households but {rare}", rare=count(rare))
+        if rare
+        else message("every household")
+    )
+    exception = (" " + message("(too few have their size)")) if rare else ""
     verb = "have" if rare else "has"
-    return f"On {join(known)} {who} {verb} the members of at least {count(k)}{exception}."
+    return message(
+        "On {known} {who} {verb} the members of at least {k}{exception}.",
+        known=join(known),
+        who=who,
+        verb=verb,
+        k=count(k),
+        exception=exception,
+    )
 
 
 def _sequences(

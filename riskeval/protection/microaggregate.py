@@ -24,6 +24,7 @@ from riskeval.protection.methods import (
 from riskeval.protection.numeric import (
     INTEGERS,
     check_strata,
+    numeric_names,
     put_numbers,
     read_numbers,
     strata_of,
@@ -32,16 +33,18 @@ from riskeval.protection.numeric import (
 )
 from riskeval.protection.once import ONE_BY_ONE, once_a_household, read_known, read_order
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.recovery.columns import names_of
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
 PARAMETERS = {"k": Whole(1), "integers": INTEGERS}
@@ -50,7 +53,7 @@ PARAMETERS = {"k": Whole(1), "integers": INTEGERS}
 @same_library
 def microaggregate(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     k: int = 3,
     method: Literal[
@@ -81,7 +84,7 @@ def microaggregate(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
         "gower" takes any columns; a column of numbers counts as numbers there, so make codes
         categorical first.
@@ -133,7 +136,7 @@ def microaggregate(
     Returns
     -------
     Protected
-        ``details``: ``groups`` (group of each record, -1 for none; one column a variable for the
+        ``details``: ``groups`` (group of each record, -1 for none; one column per variable for the
         methods that take each for itself), ``group_sizes`` (number of groups by size),
         ``information_loss`` (100 SSE / SST on standardised variables, records without missing
         values).
@@ -166,16 +169,16 @@ def microaggregate(
     >>> result.data["sales"].tolist(), result.data["staff"].tolist()
     ([1.5, 1.5, 51.0, 51.0], [2.0, 2.0, 21.0, 21.0])
     """
-    frame = own_frame(data)
     faults = Faults("microaggregate")
-    names = as_names(faults, variables, "variables")
     grouping = read_method(faults, "method", method, GROUPINGS)
+    file = _file_for(data, faults, household, grouping)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     average = read_method(faults, "aggregate", aggregate, AGGREGATES)
     check(faults, PARAMETERS, {"k": k, "integers": integers})
     _check_options(faults, k, grouping, average, weights)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
     known = read_known(faults, household_keys, names, order, grouping)
@@ -199,6 +202,15 @@ def microaggregate(
         return _grouped(table, members, {"variables": some, **parameters}, job)
 
     return once_a_household(frame, names, order, homes, run)
+
+
+def _file_for(
+    data: Any, faults: Faults, household: str | None, grouping: GroupingMethod | None
+) -> Microdata:
+    """Return the file; Gower's distance, which knows no households, leaves those of roles aside."""
+    file = as_file(data, faults, household=household)
+    by_gower = isinstance(grouping, GowerGroups) and household is None
+    return file.with_roles(household=None) if by_gower else file
 
 
 def _check_options(
@@ -375,7 +387,7 @@ def _verified(
             least.append(int(combinations.size().min()))
         what = "each released combination of values is shared by at least {} records."
     if not least:
-        return ["There was nothing to group."]
+        return [message("There was nothing to group.")]
     smallest = min(least)
     if smallest < job.k:  # nothing is claimed that does not hold
         raise AssertionError(f"a group of {smallest} records was released, k is {job.k}")

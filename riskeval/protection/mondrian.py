@@ -11,18 +11,20 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from synthpop.microdata.frame.checks import check_columns
-from synthpop.microdata.frame.codes import encode_keys
-from synthpop.microdata.frame.frames import as_names, is_number
+from riskeval.protection.result import Protected, categorical_column, protected
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
-def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = None) -> Protected:
+def mondrian(
+    data: Any, keys: Sequence[str] | None = None, *, k: int, household: str | None = None
+) -> Protected:
     """Cut the file into regions of at least k records and give each region one value a key.
 
     Parameters
@@ -67,18 +69,17 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
     >>> mondrian(people, ["age", "sex"], k=3).data["age"].tolist()
     ['20-31', '20-31', '20-31', '39-62', '39-62', '39-62']
     """
-    frame = own_frame(data)
     faults = Faults("mondrian")
-    names = list(as_names(faults, keys, "keys"))
-    check_columns(faults, frame, dict.fromkeys(names), "key")
+    file = as_file(data, faults, keys=keys, household=household)
+    frame, names, household = file.indexed, list(file.roles.keys), file.roles.household
     check(faults, {"k": Whole(1)}, {"k": k})
     if Whole(1).allows(k) and len(frame) < k:
         faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", hint="Lower k.")
-    homes = household_roles(faults, frame, household, names)
+    homes = household_roles(faults, file, names)
     if homes is not None and Whole(1).allows(k) and len(homes) < k:
         faults.add("k", f"is {k}, the file has {plural(len(homes), 'household')}")
     faults.raise_if_any()
-    coded = encode_keys(frame, names)
+    coded = file.coded(names)
     places, spans = _positions(frame, names, coded.codes, coded.levels)
     shared = [homes is not None and name in homes.variables for name in names]
     outer, region = _nested(places, spans, k, np.array(shared), homes)
@@ -97,8 +98,14 @@ def mondrian(data: Any, keys: Sequence[str], *, k: int, household: str | None = 
         method="mondrian",
         parameters={"keys": names, "k": k, "household": household},
         notes=[
-            f"{plural(len(sizes), 'region')} of {sizes.min()} to {plural(sizes.max(), 'record')}; "
-            f"counted anew, every combination of the keys has at least {k} records.",
+            message(
+                "{n} of {min} to {n_2}; recounted, every combination of the keys has at "
+                "least {k} records.",
+                n=plural(len(sizes), "region"),
+                min=sizes.min(),
+                n_2=plural(sizes.max(), "record"),
+                k=k,
+            ),
             *([] if homes is None else homes.notes()),
         ],
         details={
@@ -207,7 +214,7 @@ def _text(inside: np.ndarray, levels: tuple[Any, ...], dash: str | None) -> str 
         text = f"{levels[filled[0]]}{dash}{levels[filled[-1]]}"
     else:
         text = ", ".join(str(levels[code]) for code in filled)
-    return f"{text} or missing" if len(filled) < len(inside) else text
+    return message("{text} or missing", text=text) if len(filled) < len(inside) else text
 
 
 METHOD = ProtectionMethod(

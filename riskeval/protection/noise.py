@@ -15,20 +15,23 @@ from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
     incomplete_notes,
+    numeric_names,
     read_numbers,
     type_notes,
     with_numbers,
 )
 from riskeval.protection.once import once_a_household, read_order
-from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.result import Protected, protected
 from riskeval.protection.rotation import rotated
-from riskeval.shared.files import read_seed
-from synthpop.microdata.frame.frames import as_names, listed_names, numbers
+from riskeval.shared.files import read_secret
+from synthpop.microdata.frame.frames import listed_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.robust import root, scatter, squared_distances
 from synthpop.microdata.statistics.streams import Streams
 
@@ -58,7 +61,7 @@ class _Job:
 @same_library
 def add_noise(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
     | NoiseMethod
@@ -76,7 +79,7 @@ def add_noise(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
     method : str or NoiseMethod
         With X the data, S their covariance, a the `level` and m the mean:
@@ -153,15 +156,15 @@ def add_noise(
     >>> bool(np.allclose(noisy.data.cov(), 1.25 * people.cov()))
     True
     """
-    frame = own_frame(data)
     faults = Faults("add_noise")
-    names = as_names(faults, variables, "variables")
+    file = as_file(data, faults, household=household)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     order = replace(order, verb_keeps_signs=False)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     keep_zeros = listed_names(keep_zeros)
     for name in keep_zeros:
         if name not in names:
@@ -209,7 +212,11 @@ def _with_noise(
     reals = all(str(released[name].dtype).lower() == "float64" for name in names)
     strict = not keep_zeros and integers == "real" and reals
     notes += _verified(job, moment, stated, values[complete], after[complete], strict)
-    notes += [f"Zeros of {', '.join(keep_zeros)} stayed zero."] if keep_zeros else []
+    notes += (
+        [message("Zeros of {keep_zeros} stayed zero.", keep_zeros=", ".join(keep_zeros))]
+        if keep_zeros
+        else []
+    )
     return protected(
         frame,
         released,
@@ -254,7 +261,7 @@ def _noisy(
 
     x, n = values[complete], int(complete.sum())
     if n < 2:
-        return values.copy(), _covariance(x), ["There was nothing to add noise to."]
+        return values.copy(), _covariance(x), [message("There was nothing to add noise to.")]
     new = values.copy()
     before = _covariance(x)
     if isinstance(job.noise, RommNoise):
@@ -262,15 +269,25 @@ def _noisy(
         new[complete] = rotated(x, job.level, job.noise.rows_together, rng)
         return new, before, incomplete_notes(values)
     cloud = scatter(x, job.covariance)
-    notes = [f"Classical covariance: {cloud.fallback}."] if cloud.fallback else []
+    notes = (
+        [message("Classical covariance: {fallback}.", fallback=cloud.fallback)]
+        if cloud.fallback
+        else []
+    )
     if isinstance(job.noise, OutlierNoise):
         noise = _noise(values, complete, job.level * cloud.covariance, names, job)
         robust = scatter(x, "robust")
         far = np.zeros(len(values), dtype=bool)
         far[complete] = squared_distances(x, robust) > chi2.ppf(job.noise.cutoff, x.shape[1])
         new[far] += noise[far]
-        notes += [f"Classical distances: {robust.fallback}."] if robust.fallback else []
-        sentence = f"{int(far.sum())} outlying records of {n} got noise."
+        notes += (
+            [message("Classical distances: {fallback}.", fallback=robust.fallback)]
+            if robust.fallback
+            else []
+        )
+        sentence = message(
+            "{noisy} outlying records of {n} received noise.", noisy=int(far.sum()), n=n
+        )
         sentence += f" {MANY_OUTLIERS}" if far.sum() > n / 4 else ""
         return new, None, [*notes, sentence, *incomplete_notes(values)]
     share = cloud.covariance
@@ -340,9 +357,10 @@ def _verified(
         return []
     ratio = np.diag(moment["covariance_after"])[varying] / variances[varying]
     expected = np.diag(stated)[varying] / variances[varying]
-    text = (
-        f"Variances are {_range(ratio)} times the original ones, {_range(expected)} times were "
-        f"stated"
+    text = message(
+        "Variances are {ratio} times the original ones; {expected} times were expected",
+        ratio=_range(ratio),
+        expected=_range(expected),
     )
     if (job.method == "romm" or job.moments == "exact") and strict:
         scale = np.sqrt(np.outer(variances, variances))
@@ -350,13 +368,18 @@ def _verified(
         shift = np.abs(after.mean(axis=0) - before.mean(axis=0))[varying]
         if off.max() > 1e-6 or (shift / np.sqrt(variances[varying])).max() > 1e-6:
             raise AssertionError(f"the covariance is off by {off.max():.3g}")
-        return [f"{text}; means and the whole covariance were checked afterwards to a millionth."]
+        return [
+            message(
+                "{text}; means and the whole covariance were checked afterwards to a millionth.",
+                text=text,
+            )
+        ]
     return [f"{text}."]
 
 
 def _range(values: np.ndarray) -> str:
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else message("{low} to {high}", low=low, high=high)
 
 
 METHOD = ProtectionMethod(

@@ -12,8 +12,10 @@ from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.frame.frames import as_names, as_numbers, check_size
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import OneOf
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import Microdata
 
 INTEGERS = OneOf("real", "round")
 """What becomes of columns of whole numbers."""
@@ -22,6 +24,13 @@ MANY_OUTLIERS = (
     "That is more than a quarter of them: a variable with many equal values, for instance zeros, "
     "can cause this."
 )
+
+
+def numeric_names(
+    faults: Faults, file: Microdata, variables: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Return the variables to mask: those that are named, else the numeric keys of the file."""
+    return as_names(faults, file.roles.numeric if variables is None else variables, "variables")
 
 
 def read_numbers(
@@ -129,10 +138,18 @@ def incomplete_notes(values: np.ndarray) -> list[str]:
     missing = np.isnan(values)
     n_incomplete = int((missing.any(axis=1) & ~missing.all(axis=1)).sum())
     records = plural(n_incomplete, "record")
-    return [f"{records} with missing values stayed as they were."] if n_incomplete else []
+    return (
+        [message("{records} with missing values stayed unchanged.", records=records)]
+        if n_incomplete
+        else []
+    )
 
 
 def type_notes(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Sentences about columns of whole numbers that hold reals now."""
     turned = [name for name in names if before[name].dtype != after[name].dtype]
-    return [f"Whole numbers became reals in {', '.join(turned)}."] if turned else []
+    return (
+        [message("Whole numbers became reals in {turned}.", turned=", ".join(turned))]
+        if turned
+        else []
+    )

@@ -21,7 +21,9 @@ from riskeval.protection.whole_households import Run, mask_whole_households
 from riskeval.recovery.columns import check_components, names_of
 from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join, plural, short_percent
+from synthpop.microdata.roles.microdata import Microdata
 
 SUM_TOLERANCE = 1e-6
 ONE_BY_ONE = ("individual", "univariate-optimal")
@@ -40,7 +42,7 @@ class Order:
     components: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # whether the verb keeps signs itself, as by never mixing values of different sign
     verb_keeps_signs: bool = True
-    # variables that are masked together for all members: one row a household, of one size
+    # variables that are masked together for all members: one row per household, of one size
     household_keys: tuple[str, ...] = ()
     k: int = 1  # households that such a table needs
 
@@ -62,22 +64,22 @@ class Order:
 
 def read_order(
     faults: Faults,
-    frame: pd.DataFrame,
+    file: Microdata,
     names: Sequence[str],
     *,
-    household: str | None,
-    household_variables: Sequence[str] | str,
+    household_variables: Sequence[str] | str = (),
     components: Mapping[str, Sequence[str]] | None,
     keep_signs: Sequence[str] | str = (),
     strata: Sequence[str] | str | None = None,
 ) -> tuple[Order, HouseholdRoles | None]:
     """Check what a verb must respect; return it and the households."""
     parts = {total: names_of(columns) for total, columns in (components or {}).items()}
+    household = file.roles.household
     order = Order(
         household, tuple(names_of(household_variables)), tuple(names_of(strata)),
         tuple(names_of(keep_signs)), parts,
     )  # fmt: skip
-    check_components(faults, frame, parts)
+    check_components(faults, file.frame, parts)
     for role in ("household_variables", "keep_signs"):
         for name in getattr(order, role):
             if name not in names:
@@ -89,9 +91,8 @@ def read_order(
         if household in names:
             faults.add("household", f"{household!r} is a variable too")
         homes = read_households(
-            faults, frame, household, candidates=names, declared=order.household_variables,
-            strata=order.strata,
-        )  # fmt: skip
+            faults, file, candidates=names, declared=order.household_variables, strata=order.strata
+        )
     return order, homes
 
 
@@ -130,7 +131,7 @@ def once_a_household(
         details |= masked.details
     if shared:
         assert homes is not None
-        # 1. one row a household, with the value that its members have
+        # 1. one row per household, with the value that its members have
         table = _one_row_each(frame, shared, homes)
         result = run(table, shared, None)
         for name in shared:
@@ -138,7 +139,14 @@ def once_a_household(
             missing = frame[name].isna()
             released[name] = copied.mask(missing) if missing.any() else copied
         each = plural(len(homes), "household")
-        notes += [f"{join(shared)}: once for each of {each}, alike for members.", *result.notes]
+        notes += [
+            message(
+                "{shared}: drawn once for each of {each}, the same for all members.",
+                shared=join(shared),
+                each=each,
+            ),
+            *result.notes,
+        ]
         details |= {**result.details, "household_details": dict(result.details)}
     if others:
         # 2. what persons have for themselves
@@ -197,9 +205,15 @@ def _signs_note(frame: pd.DataFrame, released: pd.DataFrame, names: Sequence[str
     before, after = (np.sign(numbers(file, names)) for file in (frame, released))
     moved = int(((before != after) & ~np.isnan(before) & ~np.isnan(after)).sum())
     if not moved:
-        return [f"Signs of {join(names)} stayed."]
+        return [message("Signs of {names} were kept.", names=join(names))]
     values = plural(moved, "value")
-    return [f"Signs of {join(names)} stayed but for {values}, which too few records share."]
+    return [
+        message(
+            "Signs of {names} were kept except for {values}, which too few records share.",
+            names=join(names),
+            values=values,
+        )
+    ]
 
 
 def sums_kept(
@@ -225,7 +239,9 @@ def sums_kept(
             sums = after[:, 1:].sum(axis=1)
             released[total] = put_numbers(released[total], sums, agreed & (sums != after[:, 0]))
             touched.append(total)
-            notes.append(f"{total} is the sum of {join(parts)} again.")
+            notes.append(
+                message("{total} is again the sum of {parts}.", total=total, parts=join(parts))
+            )
         else:
             factor = np.ones(len(after))
             rows = agreed & (before[:, 0] != 0)
@@ -238,13 +254,31 @@ def sums_kept(
             released[total] = put_numbers(released[total], before[:, 0], back)
             touched += [total, *parts]
             notes.append(
-                f"{join(parts)} were multiplied by the factor of {total}, so that they add up"
-                + (f"; {plural(from_nothing, 'total')} of 0 stayed 0." if from_nothing else ".")
+                message(
+                    "{parts} were multiplied by the factor of {total}, so that they add up",
+                    parts=join(parts),
+                    total=total,
+                )
+                + (
+                    (
+                        "; "
+                        + message(
+                            "{from_nothing} of 0 stayed 0.",
+                            from_nothing=plural(from_nothing, "total"),
+                        )
+                    )
+                    if from_nothing
+                    else "."
+                )
             )
         n_broken = int((~agreed).sum())
         if n_broken:
             notes.append(
-                f"In {plural(n_broken, 'record')} {total} was no sum, or a part is missing."
+                message(
+                    "In {n_broken} {total} was not the sum, or a part is missing.",
+                    n_broken=plural(n_broken, "record"),
+                    total=total,
+                )
             )
     return released, touched, notes
 
@@ -267,6 +301,10 @@ def magnitude_note(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[st
         return []
     half, most = np.quantile(sizes, [0.5, 0.95])
     return [
-        f"Half of the changed values moved by at most {short_percent(half)}, one in twenty by "
-        f"more than {short_percent(most)}."
+        message(
+            "Half of the changed values moved by at most {half}, one in twenty by more "
+            "than {most}.",
+            half=short_percent(half),
+            most=short_percent(most),
+        )
     ]

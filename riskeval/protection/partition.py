@@ -30,6 +30,7 @@ from riskeval.recovery.columns import names_of
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.statistics.streams import Streams
 
@@ -123,7 +124,11 @@ def group_all(frame: pd.DataFrame, values: np.ndarray, ids: np.ndarray, job: Job
         groups[others] = _join(similar, inside, groups[inside], others, mixed)
         late += len(others)
     if late:
-        job.notes.append(f"{plural(late, 'record')} with missing values joined the nearest group.")
+        job.notes.append(
+            message(
+                "{late} with missing values joined the nearest group.", late=plural(late, "record")
+            )
+        )
     return groups
 
 
@@ -147,7 +152,7 @@ def _former(
     else:
         kind = "robust" if job.method == "robust-pca" else "classical"
         groups, note = pca_groups(x, k, kind)
-    job.notes += [f"Classical covariance: {note}."] if note else []
+    job.notes += [message("Classical covariance: {note}.", note=note)] if note else []
     return groups
 
 

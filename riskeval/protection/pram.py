@@ -21,15 +21,17 @@ from riskeval.protection.pram_matrix import (
     read_plan,
     with_options,
 )
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
-from riskeval.shared.files import read_seed
+from riskeval.protection.result import Protected, categorical_column, protected
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.codes import cell_ids, encode, encode_keys, first_rows
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Method
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.streams import Streams
 
 TOLERANCE = 1e-9
@@ -116,8 +118,9 @@ def pram(
     >>> bool(np.allclose(np.array([30, 10]) @ matrix.to_numpy(), [30, 10]))
     True
     """
-    frame = own_frame(data)
     faults = Faults("pram")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
     names = list(as_names(faults, columns, "columns"))
     by = [] if strata is None else list(as_names(faults, strata, "strata"))
     faults.raise_if_any()
@@ -128,10 +131,8 @@ def pram(
         weight = check_weights(faults, frame[weights], weights)
         if not any(keeps_frequencies(kind) for kind, _ in plan.values()):
             faults.add("weights", "are used by invariant matrices only", hint="Leave them out.")
-    streams = read_seed(faults, seed)
-    homes = household_roles(
-        faults, frame, household, names, declared=household_variables, strata=by
-    )
+    streams = read_secret(faults, seed)
+    homes = household_roles(faults, file, names, declared=household_variables, strata=by)
     faults.raise_if_any()
     job = _Job(plan, _strata(frame, by), weight, homes, streams)
     released = frame.copy(deep=False)
@@ -188,25 +189,37 @@ def _perturbed(
 ) -> tuple[np.ndarray, _Drawn]:
     """Return new codes of all records and what was drawn; add sentences about it to `notes`."""
     homes = job.homes
-    if homes is not None and name in homes.variables:  # one row a household, then copied
+    if homes is not None and name in homes.variables:  # one row per household, then copied
         rows = homes.first_filled(codes >= 0)
-        notes.append(f"{name}: once for each of {plural(len(homes), 'household')}.")
+        notes.append(
+            message("{name}: once for each of {n}.", name=name, n=plural(len(homes), "household"))
+        )
         drawn = _column(codes[rows], levels, rows, name, job)
         new = np.where(codes < 0, -1, drawn.codes[homes.number])
     else:
         drawn = _column(codes, levels, np.arange(len(codes)), name, job)
         new = drawn.codes
-    notes.append(f"{name}: {drawn.expected:.1f} changes were expected.")
+    notes.append(
+        message(
+            "{column}: {n} changes were expected.", column=name, n=formatted(drawn.expected, ".1f")
+        )
+    )
     if keeps_frequencies(job.plan[name][0]):
-        what = "frequencies" if job.weight is None else "weighted frequencies"
-        notes.append(f"Its {what} are kept in expectation (largest gap {drawn.gap:.1g}).")
+        what = "frequencies" if job.weight is None else message("weighted frequencies")
+        notes.append(
+            message(
+                "Its {what} are kept in expectation (largest gap {gap}).",
+                what=what,
+                gap=formatted(drawn.gap, ".1g"),
+            )
+        )
     return new, drawn
 
 
 def _column(
     codes: np.ndarray, levels: tuple[Any, ...], of_record: np.ndarray, name: str, job: _Job
 ) -> _Drawn:
-    """Perturb a column, given by one row a record or a household (`of_record`)."""
+    """Perturb a column, given by one row per record or a household (`of_record`)."""
     kind, pairs = job.plan[name]
     labels, groups = job.strata[0], job.strata[1][of_record]
     weight = None if job.weight is None else job.weight[of_record]

@@ -31,7 +31,7 @@ def estimate_counts(released: Any, matrix: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a category: ``observed``, ``estimate`` (unbiased, may be negative), ``error`` (its
+        One row per category: ``observed``, ``estimate`` (unbiased, may be negative), ``error`` (its
         estimated standard error given the original file).
 
     Raises

@@ -12,20 +12,23 @@ import pandas as pd
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.numeric import (
     check_strata,
+    numeric_names,
     put_numbers,
     read_numbers,
     strata_of,
     with_signs,
 )
 from riskeval.protection.once import once_a_household, read_order
-from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.shared.files import read_seed
-from synthpop.microdata.frame.frames import as_names, numbers
+from riskeval.protection.result import Protected, protected
+from riskeval.shared.files import read_secret
+from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Options
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, SHARE, Between
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.streams import Streams
 
 USUAL_P = 0.05
@@ -69,7 +72,7 @@ class _Job(Options):
 @same_library
 def rank_swap(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     p: float | None = None,
     strata: str | Sequence[str] | None = None,
@@ -87,7 +90,7 @@ def rank_swap(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns, each swapped for itself
     p : float, between 0 and 1, optional
         Largest difference in rank as a share of the records with a value: 0.05 (the default) is
@@ -119,7 +122,7 @@ def rank_swap(
     Returns
     -------
     Protected
-        ``details``: table ``ranks`` with one row a variable: ``p``, ``reach`` (largest difference
+        ``details``: table ``ranks`` with one row per variable: ``p``, ``reach`` (largest difference
         allowed, in the largest stratum), ``not_swapped`` (records that found nobody), ``narrow``
         (records in strata with a reach below 3), ``extremes_stayed`` (strata whose largest or
         smallest value is still on its own record), ``correlation`` (of the released with the
@@ -151,14 +154,14 @@ def rank_swap(
     >>> sorted(swapped.data["income"]), swapped.details["ranks"]["narrow"].tolist()
     ([10.0, 20.0, 30.0, 40.0], [4])
     """
-    frame = own_frame(data)
     faults = Faults("rank_swap")
-    names = as_names(faults, variables, "variables")
-    streams = read_seed(faults, seed)
+    file = as_file(data, faults, household=household)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
+    streams = read_secret(faults, seed)
     read_numbers(faults, frame, names, "variable")
     check_strata(faults, frame, strata)
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
     job = _Job(p, top, bottom, keep_correlation, keep_means, strata, order.keep_signs, streams)
@@ -221,32 +224,53 @@ def _notes(
     for row in ranks.itertuples():
         if row.narrow:
             notes.append(
-                f"Little protection: {plural(row.narrow, 'value')} of {row.variable} could move "
-                f"by fewer than {USEFUL_REACH} ranks only; raise p or join strata."
+                message(
+                    "Little protection: {narrow} of {variable} could move by fewer than "
+                    "{useful_reach} ranks only; raise p or join strata.",
+                    narrow=plural(row.narrow, "value"),
+                    variable=row.variable,
+                    useful_reach=USEFUL_REACH,
+                )
             )
         if row.extremes_stayed:
             where = plural(row.extremes_stayed, "stratum (or the file)", "strata")
             notes.append(
-                f"The largest or smallest {row.variable} is still on its own record in {where}: "
-                "give top and bottom."
+                message(
+                    "The largest or smallest {variable} is still on its own record in {where}: "
+                    "give top and bottom.",
+                    variable=row.variable,
+                    where=where,
+                )
             )
         if row.not_swapped:
-            notes.append(f"{plural(row.not_swapped, 'value')} of {row.variable} found no partner.")
+            notes.append(
+                message(
+                    "{not_swapped} of {variable} found no partner.",
+                    not_swapped=plural(row.not_swapped, "value"),
+                    variable=row.variable,
+                )
+            )
     correlation = zip(ranks["variable"], ranks["correlation"].to_numpy(float), strict=True)
     correlations = ", ".join(
-        f"{name} {value:.4f}" if np.isfinite(value) else f"{name} undefined (it has one value)"
+        f"{name} {value:.4f}"
+        if np.isfinite(value)
+        else message("{name} undefined (it has one value)", name=name)
         for name, value in correlation
     )
-    what = "every value is still in the file"
+    what = message("every value is still in the file")
     if any(tail.any() for tail in tails):
         counts = [
             f"{name} {count(int(tail.sum()))}" for name, tail in zip(names, tails, strict=True)
         ]
-        what = f"values at the ends became their mean ({', '.join(counts)})"
+        what = message("values at the ends became their mean ({counts})", counts=", ".join(counts))
     return [
         *notes,
-        f"Ranks differ by at most {percent(p)} of the records (checked afterwards), {what}.",
-        f"Correlation with the original: {correlations}.",
+        message(
+            "Ranks differ by at most {p} of the records (checked afterwards), {what}.",
+            p=percent(p),
+            what=what,
+        ),
+        message("Correlation with the original: {correlations}.", correlations=correlations),
     ]
 
 

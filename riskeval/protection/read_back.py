@@ -14,6 +14,7 @@ from riskeval.protection.suppress_checks import SuppressionPlan
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text, with_values
 from synthpop.microdata.frame.codes import encode_keys
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, plural
 
 
@@ -89,11 +90,18 @@ def withstanding(
     hidden = (outcome.codes < 0) & (codes >= 0)
     # 3. say what was done, and what holds
     below = int(job.short(outcome.believed).sum())
-    who = f"all records but {count(below)} match" if below else "every record matches"
-    text = (
-        f"Since {read_back_text(recovery, 'missing value')}, "
-        f"{plural(int((hidden & ~holes).sum()), 'further value')} became missing and "
-        f"{count(int((holes & ~hidden & (codes >= 0)).sum()))} are shown again; {who} at least {k} "
-        "now, where a missing value matches all."
+    who = (
+        message("all records but {below} match", below=count(below))
+        if below
+        else message("every record matches")
+    )
+    text = message(
+        "Since {recovery}, {n} became missing and {shown_again} are shown again; {who} "
+        "at least {k} now, where a missing value matches all.",
+        recovery=read_back_text(recovery, "missing value"),
+        n=plural(int((hidden & ~holes).sum()), "further value"),
+        shown_again=count(int((holes & ~hidden & (codes >= 0)).sum())),
+        who=who,
+        k=k,
     )
     return outcome.released, outcome.recovery, [text, *withstanding_notes(outcome, below)]

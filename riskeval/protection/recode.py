@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
+from synthpop.microdata.roles.microdata import as_file
 
 SPACINGS = ("equal", "log", "quantile")
 MOST_CLASSES = 1000  # of a column with fewer values
@@ -35,7 +37,7 @@ def global_recode(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A numeric column or an ordered categorical one.
     breaks : sequence or int
@@ -73,8 +75,8 @@ def global_recode(
     >>> result.data["age"].tolist()
     ['0-9', '0-9', '10-19', '20-64', '65 and over']
     """
-    frame = own_frame(data)
     faults = Faults("global_recode")
+    frame = as_file(data, faults).indexed
     check_choice(faults, "spacing", spacing, SPACINGS)
     if isinstance(breaks, (bool, str)) or not isinstance(breaks, (int, np.integer, Iterable)):
         faults.add("breaks", f"are {breaks!r}", hint="Give limits, or a number of classes.")
@@ -113,7 +115,9 @@ def global_recode(
             "labels": None if labels is None else list(labels),
             "spacing": spacing,
         },
-        notes=[f"{column} has {plural(len(names), 'class', 'classes')}."],
+        notes=[
+            message("{column} has {n}.", column=column, n=plural(len(names), "class", "classes"))
+        ],
         details={"limits": limits, "counts": released[column].value_counts(sort=False)},
     )
 
@@ -194,9 +198,9 @@ def _whole_name(low: float, high: float) -> str:
     if np.isinf(low) and np.isinf(high):
         return "all"
     if np.isinf(low):
-        return f"up to {high:.0f}"
+        return message("up to {high}", high=formatted(high, ".0f"))
     if np.isinf(high):
-        return f"{low:.0f} and over"
+        return message("{low} and over", low=formatted(low, ".0f"))
     return f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}"
 
 
@@ -212,7 +216,11 @@ def _ordered_classes(
     else:
         unknown = [item for item in breaks if item not in levels]
         for item in unknown:
-            faults.add("breaks", f"{item!r} is not a category", hint=did_you_mean(item, levels))
+            faults.add(
+                "breaks",
+                message("{value} is not a category", value=repr(item)),
+                hint=did_you_mean(item, levels),
+            )
         faults.raise_if_any()
         limits = np.array([levels.index(item) for item in breaks], dtype=np.float64)
         if len(limits) < 2 or (np.diff(limits) <= 0).any():

@@ -9,17 +9,24 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import HouseholdRoles, note_differing, read_households
-from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.household import (
+    HouseholdRoles,
+    needing_household,
+    note_differing,
+    read_households,
+)
+from riskeval.protection.result import Protected, protected
 from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import percent
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.statistics.streams import Streams
 
 
@@ -27,7 +34,7 @@ from synthpop.microdata.statistics.streams import Streams
 def record_swap(
     data: Any,
     *,
-    household: str,
+    household: str | None = None,
     hierarchy: Sequence[str],
     similar: Sequence[str] | Sequence[Sequence[str]],
     risk_keys: Sequence[str] = (),
@@ -112,16 +119,17 @@ def record_swap(
     >>> result.data["region"].tolist()[1], result.details["swapped_households"]
     ('b', 4)
     """
-    frame = own_frame(data)
     faults = Faults("record_swap")
+    file = needing_household(data, faults, household)
+    frame, household = file.indexed, str(file.roles.household)
     geo = list(listed_names(hierarchy))
     request = SwapRequest(
         household, geo, _profiles(similar), list(listed_names(risk_keys)), k, rate,
         list(listed_names(carry_along)), list(listed_names(household_keys)),
         read_own_risk(faults, risk, risk_threshold, len(frame), len(geo)), risk_threshold,
     )  # fmt: skip
-    homes = _check(faults, frame, request)
-    streams = read_seed(faults, seed)
+    homes = _check(faults, file, request)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     assert homes is not None
     places = read_places(frame, homes, request)
@@ -142,11 +150,18 @@ def record_swap(
         parameters=request.parameters(),
         seed=streams.seed,
         notes=[
-            f"{count_text(n_swapped)} of {count_text(len(homes))} households were swapped "
-            f"({percent(n_swapped / max(len(homes), 1))}, {percent(rate)} asked for); "
-            f"{count_text(int(must.sum()))} had to be, {count_text(len(alone))} of them "
-            "found no similar household elsewhere.",
-            "Every area has as many households as before.",
+            message(
+                "{n_swapped} of {n} households were swapped ({share}, {rate} requested); "
+                "{required} had to be, and {unpaired} of them found no similar household "
+                "elsewhere.",
+                n_swapped=count_text(n_swapped),
+                n=count_text(len(homes)),
+                share=percent(n_swapped / max(len(homes), 1)),
+                rate=percent(rate),
+                required=count_text(int(must.sum())),
+                unpaired=count_text(len(alone)),
+            ),
+            message("Every area has as many households as before."),
         ],
         details={
             "swaps": pd.DataFrame(swaps)[partner >= 0].reset_index(drop=True),
@@ -166,8 +181,9 @@ def _profiles(similar: str | Sequence[str] | Sequence[Sequence[str]]) -> list[li
     return [list(listed_names(item)) for item in similar]
 
 
-def _check(faults: Faults, frame: pd.DataFrame, request: SwapRequest) -> HouseholdRoles | None:
+def _check(faults: Faults, file: Microdata, request: SwapRequest) -> HouseholdRoles | None:
     """Note what is wrong with a request; return the households."""
+    frame = file.indexed
     profiles = [name for profile in request.similar for name in profile]
     if not request.hierarchy:
         faults.add("hierarchy", "no column is given", hint="Name at least one.")
@@ -184,11 +200,12 @@ def _check(faults: Faults, frame: pd.DataFrame, request: SwapRequest) -> Househo
     request.check(faults, "")
     if not len(frame):
         faults.add("data", "have no records")
-    homes = read_households(faults, frame, request.household)
+    homes = read_households(faults, file)
     if homes is None or not fine:
         return homes
     for name in request.shared:
-        note_differing(faults, frame[name], homes, "differs within a household", missing=True)
+        codes = file.codes(name)[0] + 1  # missing is a value too
+        note_differing(faults, name, codes, homes, "differs within a household")
         if name in request.hierarchy and frame[name].isna().any():
             faults.add(name, "area is missing", rows=np.flatnonzero(frame[name].isna()))
     return homes

@@ -13,14 +13,15 @@ import pandas as pd
 from riskeval.protection.household import read_households
 from riskeval.protection.identifiers import create_new_id
 from riskeval.recovery.columns import names_of
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.formats.files import write_table
-from synthpop.microdata.frame.checks import as_frame, as_unique_frame, check_columns
+from synthpop.microdata.frame.checks import as_frame, check_columns, check_names
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import like, same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.roles.microdata import as_file
 
 ORDERS = ("records", "households", "households and members", "keep")
 
@@ -36,7 +37,7 @@ def release_file(
     seed: int | None = None,
     dictionary: Dictionary | None = None,
 ) -> Any:
-    """Return a file as it may leave the house.
+    """Return a file as it may leave the office.
 
     Categories that no record has, the index, and everything in ``attrs`` but the dictionary are
     gone; the order of the records is random; identifiers are new random numbers. Of the dictionary
@@ -57,8 +58,8 @@ def release_file(
         which tells the place of each record. Default: "households and members" with a household,
         else "records".
     seed : int, optional
-        Leave it out: the order is then drawn from the operating system and nobody can redo it. A
-        seed that is known, as that of a protection session, gives the order back.
+        Leave it out: the order is then drawn from 128 bits of the operating system and nobody can
+        redo it. A seed of 64 bits or less can be guessed, and gives the order back.
     dictionary : Dictionary, optional
         Labels and codes of the variables; default: the one that travels with the file.
 
@@ -78,16 +79,20 @@ def release_file(
     >>> file.index.tolist(), sorted(file["home"].unique().tolist()), sorted(file["age"])
     ([0, 1, 2], [1, 2], [1, 2, 3])
     """
-    frame = as_unique_frame(data)
     faults = Faults("release_file")
+    file = as_file(data, faults, household=household)
+    frame, household = file.frame, file.roles.household
+    check_names(faults, frame)
+    if not faults:
+        check_columns(faults, frame, frame.columns, "column")
     dropped, ids = names_of(drop), names_of(identifiers)
     check_columns(faults, frame, dict.fromkeys([*dropped, *ids]), "column")
     order = order or ("records" if household is None else "households and members")
     check_choice(faults, "order", order, ORDERS)
     if household is None and order in ORDERS[1:3]:
         faults.add("order", f"{order!r} without a household", hint="Give household.")
-    homes = None if household is None else read_households(faults, frame, household)
-    streams = read_seed(faults, seed)
+    homes = None if household is None else read_households(faults, file)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     rng = streams.at("release", "order")
     # 1. order of the records
@@ -97,20 +102,21 @@ def release_file(
         place = rng.permutation(len(homes))[homes.number]
         within = rng.random(n) if order == ORDERS[2] else np.arange(n)
         rows = np.lexsort((within, place))
-    file = frame.iloc[rows].drop(columns=dropped).reset_index(drop=True)
+    released = frame.iloc[rows].drop(columns=dropped).reset_index(drop=True)
     # 2. new identifiers, drawn apart from the order
     for column in dict.fromkeys([*([] if household is None else [household]), *ids]):
-        if column in file:
-            stream = int(streams.at("release", "ids", column).integers(1 << 62))
-            file = create_new_id(file, column, seed=stream).data
+        if column in released:
+            stream = streams.number("release", "ids", column)
+            released = create_new_id(released, column, seed=stream).data
     # 3. traces in the metadata
-    for column in file.columns:
-        if isinstance(file[column].dtype, pd.CategoricalDtype):
-            file[column] = file[column].cat.remove_unused_categories()
+    for column in released.columns:
+        if isinstance(released[column].dtype, pd.CategoricalDtype):
+            released[column] = released[column].cat.remove_unused_categories()
     meanings = dictionary_of(frame) if dictionary is None else dictionary
-    file.attrs = {}
-    meanings = released_dictionary(file, meanings)
-    released = with_dictionary(file, meanings) if len(meanings) else file
+    released.attrs = {}
+    meanings = released_dictionary(released, meanings)
+    if len(meanings):
+        released = with_dictionary(released, meanings)
     return like(data, released)
 
 

@@ -13,8 +13,10 @@ import pandas as pd
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import usual_types
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.statistics.streams import is_secret
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Protected(Result):
         The file after protection: the same rows, index, column order and types as the input;
         only the columns of `changes` can differ.
     changes : DataFrame
-        One row a column that the method worked on: ``column``, ``cells`` (values that differ from
+        One row per column that the method worked on: ``column``, ``cells`` (values that differ from
         the input), ``share`` (of the records), ``suppressed`` (cells that were filled and are now
         missing), ``type_before``, ``type_after``.
     method : str
@@ -90,17 +92,27 @@ class Protected(Result):
         """Say what was changed and which guarantees were verified."""
         changed = self.changes.loc[self.changes["cells"] > 0]
         counts = [f"{row.column} {count(row.cells)}" for row in changed.itertuples()]
-        text = (
-            f"{self.method}: {plural(self.cells_changed, 'cell')} changed in "
-            f"{count(self.records_changed)} of {plural(self.n_records, 'record')} "
-            f"({percent(self.share_of_records)})"
+        text = message(
+            "{verb}: {cells} changed in {rows} of {records} ({share})",
+            verb=self.method,
+            cells=plural(self.cells_changed, "cell"),
+            rows=count(self.records_changed),
+            records=plural(self.n_records, "record"),
+            share=percent(self.share_of_records),
         )
         text += f": {', '.join(counts)}." if counts else "."
         if self.cells_suppressed:
-            text += f" {count(self.cells_suppressed)} of these cells are now missing."
+            text += " " + message(
+                "{n} of these cells are now missing.", n=count(self.cells_suppressed)
+            )
         if self.seed is not None:
-            text += f" Seed {self.seed} repeats it."
-        return " ".join([text, *self.notes])
+            secret = is_secret(self.seed)
+            text += (
+                " Its secret seed repeats it."
+                if secret
+                else (" " + message("Seed {seed} repeats it.", seed=self.seed))
+            )
+        return joined_by(" ", [text, *self.notes])
 
 
 def own_frame(data: Any) -> pd.DataFrame:

@@ -14,13 +14,15 @@ from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod
 from riskeval.protection.numeric import read_numbers
 from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
-from riskeval.protection.result import Protected, own_frame, protected
-from riskeval.shared.files import read_seed
+from riskeval.protection.result import Protected, protected
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.formula import Allowed, Formula, read_formula
 from synthpop.microdata.statistics.robust import root
 from synthpop.microdata.statistics.streams import Streams
@@ -47,7 +49,7 @@ def shuffle(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     formula : str
         ``"income + savings ~ age + sex + age:sex"``: confidential numeric columns on the left,
         columns that stay on the right; ``~ 1`` for none. Names, ``+`` and ``:`` only; nothing is
@@ -104,10 +106,11 @@ def shuffle(
     >>> bool(shuffled.data.corr().iloc[0, 1] > 0.9)
     True
     """
-    frame = own_frame(data)
     faults = Faults("shuffle")
+    file = as_file(data, faults, household=household)
+    frame = file.indexed
     check_choice(faults, "method", method, METHODS)
-    streams = read_seed(faults, seed)
+    streams = read_secret(faults, seed)
     model = read_formula(faults, formula, Allowed(responses=(1, None)))
     faults.raise_if_any()
     assert model is not None
@@ -116,7 +119,7 @@ def shuffle(
     design(faults, frame, model)
     faults.raise_if_any()
     order, homes = read_order(
-        faults, frame, responses, household=household, household_variables=household_variables,
+        faults, file, responses, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()
@@ -155,7 +158,7 @@ def _shuffled(
     frame: pd.DataFrame, model: Formula, formula: str, method: str, streams: Streams,
     household_scores: tuple[np.ndarray, ...], keep_signs: Sequence[str],
 ) -> Protected:  # fmt: skip
-    """Shuffle the responses of a model, one row a unit, with household scores before and after."""
+    """Shuffle the responses of a model, one row per unit; household scores before and after."""
     responses = [factor.column for factor in model.responses]
     values = numbers(frame, responses)
     columns, continuous = design(Faults("shuffle"), frame, model)
@@ -182,9 +185,12 @@ def _shuffled(
         parameters={"formula": formula, "method": method, "seed": streams.seed},
         seed=streams.seed,
         notes=[
-            "Every variable has exactly the values it had (checked afterwards).",
-            f"The other variables explain of the ranks: {listed}; the more, the nearer the "
-            "released values are to the true ones.",
+            message("Every variable has exactly the values it had (checked afterwards)."),
+            message(
+                "The other variables explain of the ranks: {listed}; the more, the nearer the "
+                "released values are to the true ones.",
+                listed=listed,
+            ),
         ],
         details={"explained": share},
     )

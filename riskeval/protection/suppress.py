@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
-from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.result import Protected, protected
 from riskeval.protection.suppress_attack import Attack, Outcome, outcome_of, suppress_under_attack
 from riskeval.protection.suppress_checks import (
     SuppressionPlan,
@@ -28,13 +28,15 @@ from riskeval.recovery.result import read_back_text
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
 def local_suppression(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
     k: int = 3,
     importance: Sequence[int] | Mapping[str, int] | None = None,
@@ -146,22 +148,23 @@ def local_suppression(
     (1, [False, False, False, False, True])
     """
     # 1. Check what was asked
-    frame = own_frame(data)
-    names = names_of(keys)
+    faults = Faults("local_suppression")
+    file = as_file(data, faults, keys=keys, household=household)
+    frame, names, household = file.indexed, list(file.roles.keys), file.roles.household
+    weights = weights or file.roles.weight
     plan = SuppressionPlan(
         names, k, names_of(strata), None if subsets is None else read_subsets(subsets), importance,
         missing, alpha, {key: names_of(columns) for key, columns in (linked or {}).items()},
         {total: names_of(columns) for total, columns in (components or {}).items()},
         household, names_of(household_variables), names_of(household_keys), names_of(weights),
     )  # fmt: skip
-    faults = Faults("local_suppression")
     plan.check(faults, frame)
     ranks = read_ranks(faults, names, importance)
     faults.raise_if_any()
     homes = household_roles(
-        faults, frame, household, names, declared=plan.household_variables, strata=plan.strata
+        faults, file, names, declared=plan.household_variables, strata=plan.strata
     )
-    codes, strata_codes = encode_keys(frame, names).codes, stratum_codes(frame, plan.strata)
+    codes, strata_codes = file.coded(names).codes, stratum_codes(frame, plan.strata)
     check_sizes(faults, strata_codes, max(plan.wanted.values()))
     faults.raise_if_any()
     # 2. Households first, then persons, until the attack brings nothing back
@@ -173,12 +176,11 @@ def local_suppression(
     else:
         outcome = outcome_of(codes, job.suppress(codes, None), attack, {})
     hidden = (outcome.codes < 0) & (codes >= 0)
-    # 3. Count anew, and say what holds
+    # 3. Count again, and say what holds
     smallest = job.verified(outcome.released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
     return protected(
-        frame,
-        outcome.released,
+        frame, outcome.released,
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
         parameters=plan.parameters(),
@@ -266,14 +268,31 @@ def _promise(plan: SuppressionPlan, below: int) -> str:
     """Say how many records each combination of keys matches."""
     wanted = []
     for subset, k in plan.wanted.items():
-        keys = "all keys" if subset == len(plan.keys) else f"every {subset} of the keys"
+        keys = (
+            message("all keys")
+            if subset == len(plan.keys)
+            else message("every {subset} of the keys", subset=subset)
+        )
         wanted.append(
-            f"{k} records on {' and '.join(subset) if isinstance(subset, tuple) else keys}"
+            message(
+                "{k} records on {subset}",
+                k=k,
+                subset=" and ".join(subset) if isinstance(subset, tuple) else keys,
+            )
         )
     within = f" within {', '.join(plan.strata)}" if plan.strata else ""
-    who = f"all records but {count(below)} match" if below else "every record matches"
-    text = f"Counted anew, {who} at least {' and '.join(wanted)}{within}"
-    return f"{text} (missing values: {plan.missing})."
+    who = (
+        message("all records but {below} match", below=count(below))
+        if below
+        else message("every record matches")
+    )
+    text = message(
+        "Recounted, {who} at least {wanted}{within}",
+        who=who,
+        wanted=" and ".join(wanted),
+        within=within,
+    )
+    return message("{text} (missing values: {missing}).", text=text, missing=plan.missing)
 
 
 def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: int) -> list[str]:
@@ -288,9 +307,12 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
             return first
         return [
             *first,
-            f"But {read_back_text(recovery, 'suppressed value')}, and "
-            f"{plural(below, 'record is', 'records are')} below again then: give household and "
-            "weights, or drop these columns.",
+            message(
+                "But {recovery}, and {below} below again then: give household and weights, or "
+                "drop these columns.",
+                recovery=read_back_text(recovery, "suppressed value"),
+                below=plural(below, "record is", "records are"),
+            ),
         ]
     return [*first, *withstanding_notes(outcome, below)]
 
@@ -298,17 +320,27 @@ def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: in
 def withstanding_notes(outcome: Outcome, below: int) -> list[str]:
     """Say whether a result holds after the attack, for how many records not and why."""
     notes = [
-        "This holds after an attack that fills holes from members, rows, weights, columns and the "
-        "order of the file."
+        message(
+            "This holds after an attack that fills holes from members, rows, weights, "
+            "columns and the order of the file."
+        )
     ]
     if below:
         notes = [
-            f"For {plural(below, 'record')} no suppression helps: every key that is left follows "
-            "from other parts of the file. Drop or coarsen what tells them, or name it as linked."
+            message(
+                "For {below} no suppression helps: every remaining key follows from other "
+                "parts of the file. Drop or coarsen the columns that reveal them, or declare "
+                "them as linked.",
+                below=plural(below, "record"),
+            )
         ]
     for key, tellers in outcome.tellers.items():
         notes.append(
-            f"Where {key} follows from {join(sorted(tellers))}, other keys were suppressed instead."
+            message(
+                "Where {key} follows from {tellers}, other keys were suppressed instead.",
+                key=key,
+                tellers=join(sorted(tellers)),
+            )
         )
     return notes
 
@@ -327,12 +359,22 @@ def _household_notes(
     still_rare = rare_households(
         outcome.believed[:, columns], homes, shared, plan.k, codes[:, columns]
     )
-    text = (
-        f"{plural(rare, 'household')} matched fewer than {plan.k} households on "
-        f"{join(plan.household_keys)}"
+    text = message(
+        "{rare} matched fewer than {k} households on {household_keys}",
+        rare=plural(rare, "household"),
+        k=plan.k,
+        household_keys=join(plan.household_keys),
     )
     exception = " (too few have their size)" if still_rare else ""
-    return [f"{text}; {count(still_rare)} still do{exception}.", *homes.notes()]
+    return [
+        message(
+            "{text}; {still_rare} still do{exception}.",
+            text=text,
+            still_rare=count(still_rare),
+            exception=exception,
+        ),
+        *homes.notes(),
+    ]
 
 
 METHOD = ProtectionMethod(

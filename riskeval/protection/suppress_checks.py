@@ -14,7 +14,6 @@ from riskeval.protection.household import read_household_keys
 from riskeval.protection.suppress_codes import TREATMENTS
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
-from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Between, Whole, check, check_choice
 from synthpop.microdata.messages.text import plural
@@ -100,10 +99,8 @@ class SuppressionPlan:
     def check(self, faults: Faults, frame: pd.DataFrame) -> None:
         """Note everything that is wrong."""
         names = self.keys
-        as_names(faults, names, "keys")
         if len(names) > MOST_KEYS:
             faults.add("keys", f"{plural(len(names), 'key')}", hint=f"Give at most {MOST_KEYS}.")
-        check_columns(faults, frame, dict.fromkeys(names), "key")
         check_columns(faults, frame, self.strata, "strata")
         for column in set(self.strata) & set(names):
             faults.add(column, "is a key and a stratum", hint="Choose one of the two.")
@@ -112,7 +109,8 @@ class SuppressionPlan:
         if self.alpha != 1 and self.missing != "wildcard":
             what = f"has no meaning with missing={self.missing!r}"
             faults.add("alpha", what, hint="Leave it out.")
-        _check_subsets(faults, names, self.wanted)
+        if names:
+            _check_subsets(faults, names, self.wanted)
         self._check_linked(faults, frame)
         self._check_households(faults, frame)
 

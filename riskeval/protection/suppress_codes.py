@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from riskeval.keys.table import observed_patterns
-from synthpop.microdata.frame.codes import cell_ids, first_rows
+from synthpop.microdata.frame.codes import cell_ids, first_rows, observed_patterns
 from synthpop.microdata.messages.errors import Fault, InputError
 
 if TYPE_CHECKING:

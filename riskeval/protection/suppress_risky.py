@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
-from riskeval.protection.result import Protected, own_frame, protected, suppress_cells
+from riskeval.protection.result import Protected, protected, suppress_cells
 from riskeval.protection.suppress_checks import read_ranks
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text
@@ -19,8 +19,10 @@ from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, check
 from synthpop.microdata.messages.text import count, join, number, plural
+from synthpop.microdata.roles.microdata import as_file
 
 
 @same_library
@@ -41,7 +43,7 @@ def suppress_risky(
     data : DataFrame or Arrow table, n records
     column : str, or sequence of str
         The column to suppress, usually a key variable; of several, the least important one is
-        suppressed first, the risk estimated anew, and the next one suppressed where it still is
+        suppressed first, the risk re-estimated, and the next one suppressed where it still is
         too high.
     risk : array of shape (n,), or a result with such an array as ``risk``; optional
         Risk of each record in the order of the file, for one column. Default: the individual risk
@@ -84,18 +86,20 @@ def suppress_risky(
     [False, False, True]
     """
     # 1. Check what was asked
-    frame = own_frame(data)
     faults = Faults("suppress_risky")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
+    weights = weights or file.roles.weight
     names = list(as_names(faults, column, "column"))
     check_columns(faults, frame, dict.fromkeys(names), "column to suppress")
     numbers = None if risk is None else _read_risk(faults, risk, len(frame))
     if risk is not None and len(names) > 1:
-        faults.add("risk", "is for one column", hint="Leave it out: it is estimated anew.")
+        faults.add("risk", "is for one column", hint="Leave it out: it is re-estimated.")
     ranks = np.arange(len(names)) if importance is None else read_ranks(faults, names, importance)
     check(faults, {"threshold": Between(None, None)}, {"threshold": threshold})
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
-    homes = household_roles(faults, frame, household, names)
+    homes = household_roles(faults, file, names)
     faults.raise_if_any()
     # 2. Suppress, attack, and suppress what is at risk after the attack
     intruder = _Intruder(frame, names, weights, household, homes)
@@ -104,11 +108,18 @@ def suppress_risky(
     # 3. Say what holds
     if homes is not None:
         if homes.variables:
-            notes.append(f"{join(homes.variables)}: for all members of a household or for none.")
+            notes.append(
+                message(
+                    "{column}: for all members of a household or for none.",
+                    column=join(homes.variables),
+                )
+            )
         notes += homes.notes()
     recovery = details["recovery"]
     if recovery.n_right:
-        notes.append(f"But {read_back_text(recovery, 'suppressed value')}.")
+        notes.append(
+            message("But {recovery}.", recovery=read_back_text(recovery, "suppressed value"))
+        )
     ranked = dict(zip(names, map(int, ranks), strict=True))
     return protected(
         frame,
@@ -139,7 +150,13 @@ def _suppressed(
         for name in order:
             intruder.hide(released, hidden, name, intruder.risk(released) > threshold)
     details: dict[str, Any] = {"above": first}
-    notes = [f"{plural(first, 'record')} had a risk above {number(threshold)}."]
+    notes = [
+        message(
+            "{n} had a risk above {threshold}.",
+            n=plural(first, "record"),
+            threshold=number(threshold),
+        )
+    ]
     # what the other members, rows, weights and columns tell is no protection: hide more
     recovery = intruder.attack(released, hidden)
     at_first = recovery.n_right
@@ -152,9 +169,16 @@ def _suppressed(
             recovery = intruder.attack(released, hidden)
         known = intruder.believed(released, recovery)
         details["still_above"] = still = int((intruder.risk(known) > threshold).sum())
-        after = " after what can be read back is filled in" if at_first else ""
+        after = (" " + message("after recoverable values are filled in")) if at_first else ""
         columns = join(intruder.names)
-        notes.append(f"Estimated anew on {columns}{after}, {count(still)} still have.")
+        notes.append(
+            message(
+                "Re-estimated on {columns}{after}, {still} still have.",
+                columns=columns,
+                after=after,
+                still=count(still),
+            )
+        )
     return released, details | {"recovery": recovery}, notes
 
 

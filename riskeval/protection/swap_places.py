@@ -78,7 +78,7 @@ def read_own_risk(
         values = np.repeat(values, n_levels, axis=1)
     if values.shape != (n, n_levels):
         what = f"has the shape {values.shape} for {n} records and {n_levels} levels"
-        faults.add("risk", what, hint="Give one row a record and one column a level.")
+        faults.add("risk", what, hint="Give one row per record and one column per level.")
         return None
     wrong = ~((values >= 0) & (values <= 1)).all(axis=1)
     if wrong.any():

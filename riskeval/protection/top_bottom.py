@@ -12,13 +12,15 @@ from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.once import magnitude_note, read_order, sums_kept
 from riskeval.protection.recode import check_ordered
-from riskeval.protection.result import Protected, categorical_column, own_frame, protected
+from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice, is_number
 from synthpop.microdata.messages.text import plural, short_percent
+from synthpop.microdata.roles.microdata import as_file
 
 LEAST_TAIL = 3
 DOMINANT = 0.8
@@ -40,7 +42,7 @@ def top_bottom_code(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     column : str
         A numeric column or an ordered categorical one.
     upper, lower : number or category, optional
@@ -82,19 +84,19 @@ def top_bottom_code(
     >>> top_bottom_code(people, "income", upper=50, replacement="mean").data["income"].tolist()
     [10.0, 20.0, 100.0, 100.0, 100.0]
     """
-    frame = own_frame(data)
     faults = Faults("top_bottom_code")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
     weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
-    order, _ = read_order(
-        faults, frame, [column], household=None, household_variables=(), components=components
-    )
+    alone = file.with_roles(household=None)
+    order, _ = read_order(faults, alone, [column], components=components)
     faults.raise_if_any()
     values, released = frame[column], frame.copy(deep=False)
     if isinstance(values.dtype, pd.CategoricalDtype):
         released[column] = _coded_levels(values, upper, lower)
         used: dict[str, Any] = {"lower": lower, "upper": upper}
     else:
-        homes = household_roles(faults, frame, household, [column])
+        homes = household_roles(faults, file, [column])
         faults.raise_if_any()
         if replacement == "mean":
             _check_tails(faults, values, upper, lower, weight, homes)
@@ -104,12 +106,17 @@ def top_bottom_code(
             weight = shares if weight is None else weight * shares
         released[column], used = _coded_ends(values, upper, lower, replacement, weight)
     notes = [
-        f"Values {side} {limit} became {used[end]}."
+        message("Values {side} {limit} became {used}.", side=side, limit=limit, used=used[end])
         for side, end, limit in (("above", "upper", upper), ("below", "lower", lower))
         if limit is not None
     ]
     if str(released[column].dtype) != str(values.dtype):
-        notes.append(f"{column} holds reals now, because a replacement is not whole.")
+        notes.append(
+            message(
+                "{column} now contains real numbers, because a replacement is not whole.",
+                column=column,
+            )
+        )
     released, touched, sums = sums_kept(frame, released, [column], order.components)
     sizes = magnitude_note(frame, released, [column])
     return protected(
@@ -217,7 +224,11 @@ def _check_limits(
         known = [(name, limit) for name, limit in limits if limit in levels]
         for name, limit in limits:
             if (name, limit) not in known:
-                faults.add(name, f"{limit!r} is not a category", hint=did_you_mean(limit, levels))
+                faults.add(
+                    name,
+                    message("{value} is not a category", value=repr(limit)),
+                    hint=did_you_mean(limit, levels),
+                )
         if replacement is not None:
             faults.add(
                 "replacement",

@@ -13,16 +13,20 @@ from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
     incomplete_notes,
+    numeric_names,
     read_numbers,
     type_notes,
     with_numbers,
 )
 from riskeval.protection.once import once_a_household, read_order, with_signs_of
-from riskeval.protection.result import Protected, own_frame, protected
-from synthpop.microdata.frame.frames import as_names, numbers
+from riskeval.protection.result import Protected, protected
+from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import SHARE, OneOf, check
+from synthpop.microdata.messages.text import formatted
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.robust import COVARIANCES, scatter, squared_distances
 
 PARAMETERS = {"alpha": SHARE, "covariance": OneOf(*COVARIANCES), "integers": INTEGERS}
@@ -31,7 +35,7 @@ PARAMETERS = {"alpha": SHARE, "covariance": OneOf(*COVARIANCES), "integers": INT
 @same_library
 def mv_top_code(
     data: Any,
-    variables: Sequence[str],
+    variables: Sequence[str] | None = None,
     *,
     alpha: float = 0.025,
     covariance: str = "robust",
@@ -45,7 +49,7 @@ def mv_top_code(
 
     Parameters
     ----------
-    data : DataFrame or Arrow table, one row a record
+    data : DataFrame or Arrow table, one row per record
     variables : names of numeric columns
     alpha : float in (0, 1)
         Records whose squared Mahalanobis distance is above the 1 - alpha quantile of the
@@ -97,14 +101,14 @@ def mv_top_code(
     >>> result.records_changed, bool(np.abs(result.data.iloc[0]).max() < 8)
     (1, True)
     """
-    frame = own_frame(data)
     faults = Faults("mv_top_code")
-    names = as_names(faults, variables, "variables")
+    file = as_file(data, faults, household=household)
+    frame, names = file.indexed, numeric_names(faults, file, variables)
     options = {"alpha": alpha, "covariance": covariance, "integers": integers}
     check(faults, PARAMETERS, options)
     read_numbers(faults, frame, names, "variable")
     order, homes = read_order(
-        faults, frame, names, household=household, household_variables=household_variables,
+        faults, file, names, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()
@@ -137,12 +141,21 @@ def _coded(
     released = with_signs_of(frame, released, signs)
     reached = squared_distances(numbers(released, names)[far], cloud)
     notes = [
-        f"Of {int(complete.sum())} complete records {int(far.sum())} had a squared distance above "
-        f"{limit:.4g} (quantile {1 - alpha:g} of chi-squared, {len(names)} degrees of freedom).",
+        message(
+            "Of {sum} complete records {sum_2} had a squared distance above {limit} "
+            "(quantile {alpha} of chi-squared, {names} degrees of freedom).",
+            sum=int(complete.sum()),
+            sum_2=int(far.sum()),
+            limit=formatted(limit, ".4g"),
+            alpha=formatted(1 - alpha, "g"),
+            names=len(names),
+        ),
         _verified(reached, limit, frame, released, names, integers == "real" and not signs),
         MANY_OUTLIERS if far.sum() > complete.sum() / 4 else "",
         *incomplete_notes(values),
-        f"Classical covariance: {cloud.fallback}." if cloud.fallback else "",
+        message("Classical covariance: {fallback}.", fallback=cloud.fallback)
+        if cloud.fallback
+        else "",
         *type_notes(frame, released, names),
     ]
     return protected(
@@ -173,7 +186,10 @@ def _verified(
     wide = exact and all(str(released[n].dtype).lower() == "float64" for n in names)
     if wide and largest > limit * (1 + 1e-6):  # nothing is claimed that does not hold
         raise AssertionError(f"an outlier is still {largest:.6g} away")
-    return f"Afterwards the largest squared distance of these records is {largest:.4g}."
+    return message(
+        "Afterwards the largest squared distance of these records is {largest}.",
+        largest=formatted(largest, ".4g"),
+    )
 
 
 METHOD = ProtectionMethod(

@@ -16,16 +16,18 @@ from riskeval.protection.methods import (
     RoundedWeights,
     WeightMethod,
 )
-from riskeval.protection.result import Protected, own_frame, protected
+from riskeval.protection.result import Protected, protected
 from riskeval.recovery.columns import names_of
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_numeric, check_weights
 from synthpop.microdata.frame.codes import cell_ids, encode_keys, extremes
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.text import join, number, percent
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.design_variance import design_variance
 from synthpop.microdata.statistics.streams import Streams
 
@@ -94,8 +96,9 @@ def weights(
     >>> result.details["told_before"], result.details["told_after"]
     (1.0, 0.0)
     """
-    frame = own_frame(data)
     faults = Faults("weights")
+    file = as_file(data, faults, household=household)
+    frame, household = file.indexed, file.roles.household
     by, watched = names_of(strata), names_of(estimates)
     change = read_method(faults, "method", method, WEIGHTINGS)
     predictors = names_of(getattr(change, "predictors", ()))
@@ -110,8 +113,8 @@ def weights(
         before = check_weights(faults, frame[column], column)
     if len(frame) == 0:
         faults.add("data", "have no records")
-    homes = None if household is None else read_households(faults, frame, household)
-    streams = read_seed(faults, seed)
+    homes = None if household is None else read_households(faults, file)
+    streams = read_secret(faults, seed)
     faults.raise_if_any()
     assert before is not None
     assert change is not None
@@ -269,18 +272,33 @@ def _notes(
     used: float | None,
 ) -> list[str]:
     notes = [
-        f"The weight told {join(by)} of {percent(shares[0])} of the records, it tells "
-        f"{percent(shares[1])} now.",
-        f"Design effect of the weights {number(effects[0])} before, {number(effects[1])} after.",
+        message(
+            "The weight revealed {by} for {before} of the records, now for {after}.",
+            by=join(by),
+            before=percent(shares[0]),
+            after=percent(shares[1]),
+        ),
+        message(
+            "Design effect of the weights {before} before, {after} after.",
+            before=number(effects[0]),
+            after=number(effects[1]),
+        ),
     ]
     if used is not None:
-        notes.append(f"Weights are multiples of {number(used)}.")
+        notes.append(message("Weights are multiples of {used}.", used=number(used)))
     row: Any
     for row in design.itertuples():
         notes.append(
-            f"Mean of {row.variable}: {number(row.mean_before, 5)} (standard error "
-            f"{number(row.error_before)}) became {number(row.mean_after, 5)} "
-            f"({number(row.error_after)}): {number(row.change_in_errors)} standard errors."
+            message(
+                "Mean of {variable}: {mean_before} (standard error {error_before}) became "
+                "{mean_after} ({error_after}): {change_in_errors} standard errors.",
+                variable=row.variable,
+                mean_before=number(row.mean_before, 5),
+                error_before=number(row.error_before),
+                mean_after=number(row.mean_after, 5),
+                error_after=number(row.error_after),
+                change_in_errors=number(row.change_in_errors),
+            )
         )
     return notes
 

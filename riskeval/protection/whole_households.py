@@ -1,4 +1,4 @@
-"""Numbers of all members masked together: one row a household, households of one size at a time."""
+"""Mask numbers of all members together: one row per household, one size at a time."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, plural
 
 Run = Callable[[pd.DataFrame, list[str], np.ndarray | None], Protected]
@@ -78,13 +79,13 @@ def mask_whole_households(
 def _wide(
     frame: pd.DataFrame, members: np.ndarray, shared: Sequence[str], personal: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, tuple[str, np.ndarray]]]:
-    """One row a household; column -> the variable and the records it stands for, shape (h, s)."""
+    """One row per household; column -> the variable and the records it stands for, shape (h, s)."""
     table = frame.iloc[members[:, 0]].reset_index(drop=True)
     cells = {name: (name, members) for name in shared}
     columns = {}
     for place in range(members.shape[1]):
         for name in personal:
-            column = f"{name} of member {place + 1}"
+            column = message("{name} of member {place}", name=name, place=place + 1)
             rows = members[:, [place]]
             cells[column] = (name, rows)
             columns[column] = frame[name].iloc[rows[:, 0]].to_numpy()
@@ -112,14 +113,20 @@ def _take_nearest(
 
 def _notes(keys: Sequence[str], groups: np.ndarray, k: int) -> list[str]:
     n_groups, n_rare = len(np.unique(groups[groups >= 0])), int((groups < 0).sum())
-    text = (
-        f"{join(keys)}: the values of all members are shared by at least {count(k)} households of "
-        f"their size ({plural(n_groups, 'group')})."
+    text = message(
+        "{keys}: the values of all members are shared by at least {k} households of "
+        "their size ({n_groups}).",
+        keys=join(keys),
+        k=count(k),
+        n_groups=plural(n_groups, "group"),
     )
     if not n_rare:
         return [text]
     return [
         text,
-        f"{plural(n_rare, 'household')} of a size that too few have took the values of the nearest "
-        "persons: their make-up stays rare.",
+        message(
+            "{n_rare} of too rare a size took the values of the nearest persons: their "
+            "composition stays rare.",
+            n_rare=plural(n_rare, "household"),
+        ),
     ]

@@ -57,7 +57,7 @@ class Column:
 
     @cached_property
     def holes(self) -> np.ndarray:
-        """Rows whose value is still unknown; found anew after some were filled."""
+        """Rows whose value is still unknown; found again after some were filled."""
         return np.flatnonzero(self.hidden & (self.codes < 0))
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import table_of
+from riskeval.keys.table import key_table
 from riskeval.recovery.columns import (
     Evidence,
     check_components,
@@ -25,6 +25,7 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import Between, Whole, check, check_choice
 from synthpop.microdata.messages.text import count
+from synthpop.microdata.roles.microdata import as_file
 
 MOST_ROUNDS = 50
 CERTAINTY = 0.99
@@ -122,8 +123,10 @@ def recover(
     >>> result.cells[["row", "column", "value", "rule"]].values.tolist()
     [[1, 'region', 'north', 'household']]
     """
-    frame = as_frame(release)
     faults = Faults("recover")
+    file = as_file(release, faults, keys=keys, household=household, needs_keys=False)
+    frame, household = file.frame, file.roles.household
+    weights = weights or file.roles.weight
     files = {
         name: None if other is None else as_frame(other)
         for name, other in (("original", original), ("earlier", earlier))
@@ -134,7 +137,7 @@ def recover(
         tuple(names_of(strata)), parts,
     )  # fmt: skip
     names = list(frame.columns) if columns is None else names_of(columns)
-    _check(faults, frame, household, ways, names, files, names_of(keys))
+    _check(faults, frame, ways, names, files)
     _check_options(faults, ways, k, rules)
     faults.raise_if_any()
     declared = [*ways.weights, *parts, *(name for p in parts.values() for name in p)]
@@ -142,7 +145,7 @@ def recover(
     evidence = _evidence(frame, used, household, declared, files, suppressed)
     n_holes = {name: len(column.holes) for name, column in evidence.columns.items()}
     fills = fill_holes(evidence, ways, list(RULES) if rules is None else list(rules))
-    table = table_of(release, frame, names_of(keys)) if names_of(keys) else None
+    table = key_table(file) if file.roles.keys else None
     return make_result(frame, table, fills, n_holes, files["original"], int(k))
 
 
@@ -221,14 +224,12 @@ def _hidden(
 def _check(
     faults: Faults,
     frame: pd.DataFrame,
-    household: str | None,
     ways: Ways,
     names: Sequence[str],
     files: Mapping[str, pd.DataFrame | None],
-    keys: Sequence[str],
 ) -> None:
     roles = {
-        "columns": names, "household": names_of(household), "keys": keys, "strata": ways.strata,
+        "columns": names, "strata": ways.strata,
         "household_variables": ways.household_variables,
         "household_size": names_of(ways.household_size),
     }  # fmt: skip

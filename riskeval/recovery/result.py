@@ -13,6 +13,7 @@ from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, tabulate
 from riskeval.recovery.columns import CLOSE
 from synthpop.microdata.frame.codes import encode, level_text
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import join, percent, plural
@@ -28,11 +29,11 @@ class Recovery(Result):
     Attributes
     ----------
     cells : DataFrame
-        One row a filled cell: ``row`` (position, from 0), ``column``, ``value``, ``rule``,
+        One row per filled cell: ``row`` (position, from 0), ``column``, ``value``, ``rule``,
         ``source``, ``support`` (visible records on which it rests), ``round``, and ``right``
         (bool, with an original only).
     sources : DataFrame
-        One row a rule, source and column: ``rule``, ``source``, ``column``, ``cells``, ``cases``
+        One row per rule, source and column: ``rule``, ``source``, ``column``, ``cells``, ``cases``
         (visible cells on which it was tried), ``agreement`` (share of them on which it is
         right), and ``right`` with an original.
     data : DataFrame, n records
@@ -96,7 +97,7 @@ class Recovery(Result):
         return self.sources
 
     def by_column(self) -> pd.DataFrame:
-        """One row a column: ``holes``, ``filled``, and ``right`` with an original."""
+        """One row per column: ``holes``, ``filled``, and ``right`` with an original."""
         table = pd.DataFrame({"holes": pd.Series(dict(self.holes), dtype="int64")})
         table["filled"] = self.cells["column"].value_counts().reindex(table.index, fill_value=0)
         if self.n_right is not None:
@@ -107,28 +108,40 @@ class Recovery(Result):
     def summary(self) -> str:
         """Say how many holes an intruder fills, from what, and who is rare again."""
         if not self.n_holes:
-            text = "The file has no missing values to recover."
+            text = message("The file has no missing values to recover.")
         elif not self.n_filled:
-            text = f"None of {plural(self.n_holes, 'missing value')} follows from the file itself."
+            text = message(
+                "None of {n_holes} follows from the file itself.",
+                n_holes=plural(self.n_holes, "missing value"),
+            )
         else:
-            text = (
-                f"{count_text(self.n_filled)} of {plural(self.n_holes, 'missing value')} "
-                f"({percent(self.share)}) follow from the file itself"
+            text = message(
+                "{n_filled} of {n_holes} ({share}) follow from the file itself",
+                n_filled=count_text(self.n_filled),
+                n_holes=plural(self.n_holes, "missing value"),
+                share=percent(self.share),
             )
             if self.n_right is not None:
                 wrong = self.n_filled - self.n_right
-                text += (
-                    f"; {count_text(self.n_right)} of them are right and {count_text(wrong)} wrong"
+                text += "; " + message(
+                    "{n_right} of them are right and {wrong} wrong",
+                    n_right=count_text(self.n_right),
+                    wrong=count_text(wrong),
                 )
             by_rule = self.cells["rule"].value_counts()
-            named = ", ".join(f"{rule} {count_text(count)}" for rule, count in by_rule.items())
-            text += f". By source: {named}."
+            named = joined_by(
+                ", ", (message(str(rule)) + " " + count_text(n) for rule, n in by_rule.items())
+            )
+            text += message(". By source: {named}.", named=named)
         if self.below is not None:
             before, after = self.below
-            text += (
-                f" {count_text(before)} of {plural(self.n_records, 'record')} match fewer "
-                f"than {self.k} "
-                f"on the keys as released, {count_text(after)} after these values are filled in."
+            text += " " + message(
+                "{a} of {records} match fewer than {k} on the keys as released, {b} after "
+                "these values are filled in.",
+                a=count_text(before),
+                records=plural(self.n_records, "record"),
+                k=self.k,
+                b=count_text(after),
             )
         return text
 
@@ -170,7 +183,7 @@ def make_result(
 
 
 def _cells(fills: Sequence[Fill]) -> pd.DataFrame:
-    """One row a filled cell, in the order in which they were filled."""
+    """One row per filled cell, in the order in which they were filled."""
     sizes = [len(fill.rows) for fill in fills]
 
     def each(values: Sequence[Any], dtype: Any) -> np.ndarray:
@@ -193,7 +206,7 @@ def _cells(fills: Sequence[Fill]) -> pd.DataFrame:
 
 
 def _sources(fills: Sequence[Fill], cells: pd.DataFrame) -> pd.DataFrame:
-    """One row a rule, source and column; `cells` in the order of the fills."""
+    """One row per rule, source and column; `cells` in the order of the fills."""
     counts = ["cells", "right"] if "right" in cells else ["cells"]
     names = ["rule", "source", "column", *counts, "cases", "agreement"]
     lines: dict[tuple[str, str, str], dict[str, Any]] = {}

@@ -22,6 +22,7 @@ from riskeval.recovery.unanimity import (
     unanimous,
 )
 from synthpop.microdata.frame.codes import extremes
+from synthpop.microdata.messages.message import message
 
 TOLERANCE = 1e-6
 FEW_CLASSES = 200
@@ -76,7 +77,7 @@ def from_members(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         answer = unanimous(evidence.household.number, target)
         if target.name not in ways.household_variables:
             answer = answer.convincing(ways.certainty)
-        yield from _answered("household", "other members of the household", target, answer)
+        yield from _answered("household", message("other members of the household"), target, answer)
 
 
 def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
@@ -84,14 +85,14 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
     if evidence.household is None:
         return
     n_rows = evidence.household.n_rows
-    source = "number of rows of the household"
+    source = message("number of rows of the household")
     for target in evidence.targets():
         if target.numbers is not None:
             same = trial_of(n_rows, _whole_numbers(target.numbers))
             rows = target.holes[n_rows[target.holes] >= 0]
             if len(rows) and (same.convinces(ways.certainty) or _is_size(target, ways, same)):
                 yield Deduction(
-                    "household size", source, target.name, rows, None,
+                    message("household size"), source, target.name, rows, None,
                     n_rows[rows].astype(np.float64), np.ones(len(rows), dtype=np.int64),
                     same.cases, same.agreement,
                 )  # fmt: skip
@@ -99,7 +100,7 @@ def from_rows(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         answer = unanimous(evidence.household.n_rows, target)
         if target.name != ways.household_size:
             answer = answer.convincing(ways.certainty)
-        yield from _answered("household size", source, target, answer)
+        yield from _answered(message("household size"), source, target, answer)
 
 
 def _whole_numbers(numbers: np.ndarray) -> np.ndarray:
@@ -121,7 +122,7 @@ def from_places(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         return
     for target in evidence.targets():
         answer = unanimous(evidence.household.place, target).convincing(ways.certainty)
-        yield from _answered("place", "place in the household", target, answer)
+        yield from _answered("place", message("place in the household"), target, answer)
 
 
 def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
@@ -146,7 +147,7 @@ def from_roles(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
             trial = make_trial(right, wrong, target.error_of_guessing)
             rows = open_[n_level[home[open_]] == 0]
             if len(rows) and trial.convinces(ways.certainty):
-                source = f"one {target.levels[level]} in each household"
+                source = message("one {level} in each household", level=target.levels[level])
                 yield Deduction(
                     "role", source, target.name, rows, np.full(len(rows), level), None,
                     size[home[rows]], trial.cases, trial.agreement,
@@ -244,9 +245,16 @@ def from_classes(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
                 support = np.bincount(target.codes[target.codes >= 0], minlength=len(target.levels))
                 codes = classes[place[inside]]
                 yield Deduction(
-                    "classes", f"value of {column.name}", target.name, rows, codes, None,
-                    support[codes], int(n_records.sum()), 1.0,
-                )  # fmt: skip
+                    "classes",
+                    message("value of {name}", name=column.name),
+                    target.name,
+                    rows,
+                    codes,
+                    None,
+                    support[codes],
+                    int(n_records.sum()),
+                    1.0,
+                )
 
 
 def _intervals(
@@ -287,7 +295,7 @@ def from_order(evidence: Evidence, ways: Ways) -> Iterator[Deduction]:
         if trial.convinces(ways.certainty) and len(rows):
             support = np.full(len(rows), 2, dtype=np.int64)
             yield Deduction(
-                "order", "records before and after", target.name, rows, levels, None,
+                "order", message("records before and after"), target.name, rows, levels, None,
                 support, trial.cases, trial.agreement,
             )  # fmt: skip
 

@@ -11,11 +11,14 @@ from riskeval.report.advice import advice
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
+from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
+from riskeval.verdict.verdict import STOP, over_limit
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import capitalised, joined_by, message
 from synthpop.microdata.messages.suppression import rounded
-from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.pages.charts import value_bar
 from synthpop.microdata.pages.page import write_for
 from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
@@ -97,13 +100,20 @@ def assessment_facts(assessment: Assessment, external: bool) -> dict[str, Any]:
         "worst": [
             finding(_exceeds(one, external), _place(one, external), advice(one))
             for one in exceeded[:MOST_FINDINGS]
-        ],
+        ]
+        if not assessment.verdict.fatal or external
+        else [
+            finding(_sentence(one.text), "#measures")
+            for one in assessment.verdict.evidence
+            if one.level == STOP
+        ][:MOST_FINDINGS],
+        "not_tried": [] if external else list(assessment.verdict.not_tried),
         "rounding": ROUNDING if external else "",
         "keys": ", ".join(assessment.keys),
         "sensitive": ", ".join(assessment.sensitive),
         "numeric": ", ".join(assessment.numeric),
         "rows": _rows(assessment, measurements, external),
-        "sorts": [] if external else [("over", "value over limit")],
+        "sorts": [] if external else [("over", message("value over limit"))],
         "riskiest": None if external else riskiest_records(risk),
         "contributions": None if external else _contributions(assessment),
         "sizes": None if external else _msu_sizes(assessment),
@@ -124,7 +134,7 @@ def _cards(
     return [
         card("Records", rounded(n) if external else count(n), "in the file"),
         *(
-            card(one.title, shown(one, external), one.info.meaning.split(";")[0])
+            card(one.title, shown(one, external), str(one.info.meaning).split(";")[0])
             for one in measurements
             if one.info.name in wanted
         ),
@@ -132,7 +142,7 @@ def _cards(
 
 
 def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]:
-    """Return the three rows: limits, identity disclosure and attribute disclosure.
+    """Return the three rows: the verdict, identity disclosure and attribute disclosure.
 
     Without a limit a row says what was measured and judges nothing. Limits of single records count
     for external readers too, who do not see the values.
@@ -141,25 +151,13 @@ def verdict_rows(assessment: Assessment, external: bool) -> list[dict[str, str]]
     attribute: list[Measurement] = []
     for one in assessment.measurements:
         (attribute if _measure_of(assessment, one) in ATTRIBUTES else identity).append(one)
-    within = [one.within for one in assessment.measurements if one.within is not None]
-    exceeded = within.count(False)
-    if not within:
-        limits = verdict("Limits", "none set", "none", "Set limits in the table [assess.limits].")
-    elif exceeded:
-        of = f"{exceeded} of {plural(len(within), 'limit')}"
-        text = f"{of} {'is' if exceeded == 1 else 'are'} exceeded."
-        limits = verdict("Limits", "exceeded", "bad", text, "#measures")
-    else:
-        every = "The only limit is" if len(within) == 1 else f"All {len(within)} limits are"
-        text = f"{every} met, for intruders who know these keys and no more."
-        limits = verdict("Limits", "met", "good", text, "#measures")
     return [
-        limits,
-        _judged_group("Identity disclosure", identity, IDENTITY, external),
-        _judged_group("Attribute disclosure", attribute, ATTRIBUTES, external)
+        verdict_row(assessment.verdict, external, "#measures"),
+        _judged_group(message("Identity disclosure"), identity, IDENTITY, external),
+        _judged_group(message("Attribute disclosure"), attribute, ATTRIBUTES, external)
         if attribute
         else verdict(
-            "Attribute disclosure", "not assessed", "none", "Declare sensitive variables."
+            "Attribute disclosure", "not assessed", "none", message("Declare sensitive variables.")
         ),
     ]
 
@@ -171,12 +169,14 @@ def _judged_group(
     what: str, group: list[Measurement], first: tuple[str, ...], external: bool
 ) -> dict[str, str]:
     within = [one.within for one in group if one.within is not None]
-    word, level = "no limit", "none"
+    word, level = message("no limit"), "none"
     if within:
         word, level = ("met", "good") if all(within) else ("exceeded", "bad")
     group = visible(group, external)
     chosen = [one for name in first for one in group if one.info.name == name][:2] or group[:2]
-    text = "; ".join(f"{one.title}: {shown(one, external)}" for one in chosen) or "Not shown"
+    text = joined_by("; ", (f"{one.title}: {shown(one, external)}" for one in chosen)) or message(
+        "Not shown"
+    )
     return verdict(what, word, level, f"{text}.", f"#{row_id(chosen[0].key)}" if chosen else "")
 
 
@@ -186,21 +186,22 @@ def _measure_of(assessment: Assessment, one: Measurement) -> str:
     return str(known.iloc[0]) if len(known) else ""
 
 
-def over_limit(one: Measurement) -> float:
-    """Return a value as a multiple of its limit; NaN without a limit."""
-    if one.limit is None or one.value != one.value:
-        return float("nan")
-    value, limit = (one.limit, one.value) if one.at_least else (one.value, one.limit)
-    return value / limit if limit else (float("inf") if value else 0.0)
-
-
 def _place(one: Measurement, external: bool) -> str:
     """Return the link to the row of a number, to all rows where it has none."""
     return f"#{row_id(one.key)}" if visible([one], external) else "#measures"
 
 
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
 def _exceeds(one: Measurement, external: bool) -> str:
-    text = f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted"
+    text = message(
+        "{title}: {value}, {limit} accepted",
+        title=one.title,
+        value=shown(one, external),
+        limit=limit_text(one),
+    )
     return f"{text} ({one.limit_source})" if one.limit_source else text
 
 
@@ -225,7 +226,13 @@ def _row(
     measure = MEASURES.get(name)
     sentences = [_meaning(one, external)]
     if measure is not None:
-        sentences.append(f"{measure.question} Source: {one.info.source or measure.source}.")
+        sentences.append(
+            message(
+                "{question} Source: {source}.",
+                question=measure.question,
+                source=one.info.source or measure.source,
+            )
+        )
     charts = []
     if is_first and not external and name in assessment.results:
         sentences.append(assessment.results[name].summary())
@@ -252,7 +259,7 @@ def _bar(one: Measurement) -> str:
     if one.limit is not None and one.applies:
         bound = one.limit / (one.records if one.info.unit == "records" and one.records else 1)
         reach = max(1.25 * bound, value) if value == value else 1.25 * bound
-        text += f", limit {limit_text(one)}"
+        text += ", " + message("limit {limit}", limit=limit_text(one))
     elif one.info.unit not in ("records", "share", "probability", "overlap"):
         return ""
     return value_bar(value, bound, reach or 1.0, text, at_least=one.at_least)
@@ -270,11 +277,11 @@ def _charts(assessment: Assessment, name: str) -> list[dict[str, str]]:
 
 
 def _meaning(one: Measurement, external: bool) -> str:
-    text = one.info.meaning[0].upper() + one.info.meaning[1:]
+    text: str = capitalised(one.info.meaning)
     if one.note and not external:
-        text += f"; {one.note.rstrip('.')}"
+        text += f"; {str(one.note).rstrip('.')}"
     if one.limit_source and one.limit is not None:
-        text += f"; limit: {one.limit_source}"
+        text += "; " + message("limit: {limit_source}", limit_source=one.limit_source)
     return f"{text}."
 
 
@@ -304,5 +311,5 @@ def _contributions(assessment: Assessment) -> dict[str, Any] | None:
             if item.contribution > 0
         ]
         rows.append((row.variable, ", ".join(top), percent(row.contribution / 100, 1)))
-    head = ("Key", "Values that contribute most", "Part of all scores")
+    head = ("Key", message("Values that contribute most"), message("Part of all scores"))
     return table(head, rows, text_columns=2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number, tick
 from synthpop.microdata.pages.plane import Axis, Plane
 
@@ -25,13 +26,13 @@ def cell_sizes_chart(counts: Any, text: str) -> str:
     is_long = largest > 30
     edges = np.geomspace(0.5, largest * 1.1, 40) if is_long else np.arange(0.5, largest + 1)
     plane = Plane(
-        Axis("Records that share a key (1: unique)", float(edges[0]), float(edges[-1]),
+        Axis(message("Records that share a key (1: unique)"), float(edges[0]), float(edges[-1]),
              "log" if is_long else "linear"),
-        Axis("Distinct keys", 0, float(cells.max()) * 1.05),
+        Axis(message("Distinct keys"), 0, float(cells.max()) * 1.05),
     )  # fmt: skip
     totals = np.histogram(sizes, edges, weights=cells)[0]
     if is_long:  # classes hold several sizes
-        plane = Plane(plane.x, Axis("Distinct keys", 0, float(totals.max()) * 1.05))
+        plane = Plane(plane.x, Axis(message("Distinct keys"), 0, float(totals.max()) * 1.05))
     for left, right, total in zip(edges[:-1], edges[1:], totals, strict=True):
         if total > 0:
             plane.bar(float(left), float(right), float(total), "far" if left < RARE - 1e-9
@@ -51,13 +52,15 @@ def risk_chart(result: Any, text: str) -> str:
     counted = [np.histogram(values, edges)[0] for values in positive]
     top = max((float(values.max()) for values in counted if len(values)), default=1.0)
     plane = Plane(
-        Axis("Probability of a correct link", low, 1.0, "log", number),
+        Axis(message("Probability of a correct link"), low, 1.0, "log", number),
         Axis("Records", 0, max(top, 1.0) * 1.2, "symlog", tick, linear_below=1.0),
     )
     for (_, _, kind), values in zip(sides, counted, strict=True):
         plane.line(np.repeat(edges, 2)[1:-1].tolist(), np.repeat(values, 2).tolist(), kind)
     if result.benchmark <= 1:
-        plane.rule(x=float(result.benchmark), label=f"benchmark {number(result.benchmark)}")
+        plane.rule(
+            x=float(result.benchmark), label=message("benchmark {x}", x=number(result.benchmark))
+        )
     return plane.render(text)
 
 
@@ -70,10 +73,14 @@ def frequencies_chart(counts: Any, text: str) -> str:
     f, big = (np.asarray(values, dtype=float) for values in (counts.cell_f, counts.cell_F))
     low, high = float(min(f.min(), big.min())), float(big.max())
     plane = Plane(
-        Axis("Records of the file with the key, f", float(f.min()) * 0.9, float(f.max()) * 1.1,
-             "log"),
-        Axis("Persons of the population, F", low * 0.9, high * 1.1, "log"),
-    )  # fmt: skip
+        Axis(
+            message("Records of the file with the key, f"),
+            float(f.min()) * 0.9,
+            float(f.max()) * 1.1,
+            "log",
+        ),
+        Axis(message("Persons of the population, F"), low * 0.9, high * 1.1, "log"),
+    )
     ends = [float(f.min()), float(min(f.max(), high))]
     plane.line(ends, ends, "zero")
     plane.dots(f[rows].tolist(), big[rows].tolist())
@@ -89,8 +96,13 @@ def suda_chart(result: Any, text: str) -> str:
     ranks = np.arange(1, len(scores) + 1)
     steps = np.unique(np.geomspace(1, len(scores), MOST_STEPS).astype(int)) - 1
     plane = Plane(
-        Axis("Rank of the record, the most special first", 1, max(float(len(scores)), 2.0), "log"),
-        Axis("DIS-SUDA score", 0, float(scores.max()) * 1.05),
+        Axis(
+            message("Rank of the record, the most special first"),
+            1,
+            max(float(len(scores)), 2.0),
+            "log",
+        ),
+        Axis(message("DIS-SUDA score"), 0, float(scores.max()) * 1.05),
     )
     plane.line(ranks[steps].tolist(), scores[steps].tolist())
     return plane.render(text)

@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from riskeval.measures.assessment import Assessment
 from riskeval.measures.counts import FrequencyCounts
 from riskeval.measures.individual_result import IndividualRisk
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import (
     HALF,
     POPULATION,
@@ -68,9 +69,9 @@ def risk_distribution(result: IndividualRisk) -> Figure:
     The vertical line is the limit of the benchmark rule, where that is a probability. Records
     without risk are left out.
     """
-    shown = [("the person", result.risk, POPULATION)]
+    shown = [(message("the person"), result.risk, POPULATION)]
     if result.household_risk is not None:
-        shown.append(("somebody of the household", result.household_risk, SAMPLE))
+        shown.append((message("somebody of the household"), result.household_risk, SAMPLE))
     positive = [values[values > 0] for _, values, _ in shown]
     low = min((float(values.min()) for values in positive if len(values)), default=1e-3)
     low = min(low, 0.5) * 0.999
@@ -80,7 +81,7 @@ def risk_distribution(result: IndividualRisk) -> Figure:
     for (label, _, colour), values in zip(shown, positive, strict=True):
         axes.hist(values, bins=bins, histtype="step", color=colour, linewidth=1.8, label=label)
     if result.benchmark <= 1:
-        text = f"benchmark rule: {number(result.benchmark)}"
+        text = message("benchmark rule: {benchmark}", benchmark=number(result.benchmark))
         axes.axvline(result.benchmark, color=SOFT, linestyle="--", linewidth=1, label=text)
     axes.set_xscale("log")
     _plain_numbers(axes.xaxis, low, 1.0)
@@ -90,16 +91,16 @@ def risk_distribution(result: IndividualRisk) -> Figure:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(tick))
     axes.grid(axis="y")
-    axes.set_xlabel("Probability of a correct link")
+    axes.set_xlabel(message("Probability of a correct link"))
     axes.set_ylabel("Records")
-    axes.set_title("How the risk is spread over the records (both scales logarithmic)")
+    axes.set_title(message("How the risk is spread over the records (both scales logarithmic)"))
     axes.legend(title="Risk that an intruder finds", alignment="left", **ASIDE)
     return figure
 
 
 @styled
 def sample_against_population(counts: FrequencyCounts) -> Figure:
-    """Estimated population frequency F against sample frequency f, one point a distinct key.
+    """Estimated population frequency F against sample frequency f, one point per distinct key.
 
     At most 5,000 points, evenly spread over the keys in the order of F; the line is F = f.
     """
@@ -114,11 +115,13 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
         color=POPULATION,
         alpha=0.35,
         linewidths=0,
-        label="a distinct key",
+        label=message("a distinct key"),
     )
     if len(points):
         ends = np.array([counts.cell_f.min(), counts.cell_f.max()])
-        axes.plot(ends, ends, color=SOFT, linestyle="--", linewidth=1, label="F = f: nobody else")
+        axes.plot(
+            ends, ends, color=SOFT, linestyle="--", linewidth=1, label=message("F = f: nobody else")
+        )
         axes.set_xscale("log")
         axes.set_yscale("log")
         _plain_numbers(axes.xaxis, float(ends[0]), float(ends[1]))
@@ -126,9 +129,9 @@ def sample_against_population(counts: FrequencyCounts) -> Figure:
         _plain_numbers(axes.yaxis, floor, float(counts.cell_F.max()))
         axes.legend(markerscale=2, **ASIDE)
     axes.grid()
-    axes.set_xlabel("Records of the file with the key, f")
-    axes.set_ylabel("Estimated persons of the population, F")
-    axes.set_title("Rare keys are at the lower left (both scales logarithmic)")
+    axes.set_xlabel(message("Records of the file with the key, f"))
+    axes.set_ylabel(message("Estimated persons of the population, F"))
+    axes.set_title(message("Rare keys are at the lower left (both scales logarithmic)"))
     return figure
 
 
@@ -139,8 +142,8 @@ def cell_sizes(counts: FrequencyCounts) -> Figure:
     figure = new_figure(WIDE, 3.4)
     axes = figure.subplots()
     for colour, label, part in (
-        (SAMPLE, f"fewer than {RARE} records", table.query(f"size < {RARE}")),
-        (POPULATION, f"{RARE} records or more", table.query(f"size >= {RARE}")),
+        (SAMPLE, message("fewer than {rare} records", rare=RARE), table.query(f"size < {RARE}")),
+        (POPULATION, message("{rare} records or more", rare=RARE), table.query(f"size >= {RARE}")),
     ):
         axes.vlines(part["size"], 0, part["cells"], color=colour, linewidth=4, label=label)
     largest = float(table["size"].max()) if len(table) else 1.0
@@ -153,9 +156,9 @@ def cell_sizes(counts: FrequencyCounts) -> Figure:
     axes.yaxis.set_major_formatter(FuncFormatter(tick))
     axes.set_ylim(bottom=0)
     axes.grid(axis="y")
-    axes.set_xlabel("Records that share a key (1: the record is unique)")
-    axes.set_ylabel("Distinct keys")
-    axes.set_title("How many keys are rare")
+    axes.set_xlabel(message("Records that share a key (1: the record is unique)"))
+    axes.set_ylabel(message("Distinct keys"))
+    axes.set_title(message("How many keys are rare"))
     axes.legend(**ASIDE)
     return figure
 
@@ -174,7 +177,7 @@ def suda_by_record(result: Any) -> Figure:
         _plain_numbers(axes.xaxis, 1.0, float(len(scores)))
     axes.set_ylim(bottom=0)
     axes.grid(axis="y")
-    axes.set_xlabel("Rank of the record, the most special first (logarithmic)")
-    axes.set_ylabel("DIS-SUDA score")
-    axes.set_title("Special uniques: the steep part on the left needs protection first")
+    axes.set_xlabel(message("Rank of the record, most special first (logarithmic)"))
+    axes.set_ylabel(message("DIS-SUDA score"))
+    axes.set_title(message("Special uniques: the steep part on the left needs protection first"))
     return figure

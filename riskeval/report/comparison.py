@@ -13,7 +13,8 @@ from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.text import count, plural, yes_or_no
+from synthpop.microdata.messages.message import joined_by, message
+from synthpop.microdata.messages.text import count, formatted, plural, yes_or_no
 from synthpop.microdata.pages.page import write_for
 from synthpop.microdata.pages.page_facts import Svg, card
 
@@ -21,36 +22,55 @@ if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
     from riskeval.comparison.result import Comparison
 
-FILE, LINK, ATTRIBUTION, UTILITY = "file risk", "link risk", "attribution risk", "utility"
+FILE, LINK, ATTRIBUTION, UTILITY = (
+    message("file risk"),
+    message("link risk"),
+    message("attribution risk"),
+    "utility",
+)
 MAPS = (
-    (("worst_risk",), ("overlap", "pmse", "tables", "il1s"), "The worst of all intruders"),
-    (("disco", "rapid"), ("overlap", "pmse"), "What an intruder learns about sensitive variables"),
-    (("replicated_uniques",), ("tables", "pmse"), "What an intruder finds by the keys"),
-    (("record_linkage",), ("il1s", "correlations"), "What an intruder finds by the numbers"),
+    (("worst_risk",), ("overlap", "pmse", "tables", "il1s"), message("The worst of all intruders")),
+    (
+        ("disco", "rapid"),
+        ("overlap", "pmse"),
+        message("What an intruder learns about sensitive variables"),
+    ),
+    (("replicated_uniques",), ("tables", "pmse"), message("What an intruder finds by the keys")),
+    (
+        ("record_linkage",),
+        ("il1s", "correlations"),
+        message("What an intruder finds by the numbers"),
+    ),
 )
 LEADS = {
     FILE: (
-        "The file by itself",
-        "What the keys of a file single out, on its own levels. In a synthetic file nobody "
-        "stands behind a record: these numbers do not apply to it, are grey and never judged.",
+        message("The file by itself"),
+        message(
+            "What the keys of a file single out, on its own levels. In a synthetic file nobody "
+            "stands behind a record: these numbers do not apply to it, are grey and never judged."
+        ),
     ),
     ATTRIBUTION: (
-        "What an intruder learns about persons of the original",
-        "The intruder knows the keys of a person and looks them up in the release. Made for "
-        "synthetic files, and read in the same way for perturbed ones.",
+        message("What an intruder learns about persons of the original"),
+        message(
+            "The intruder knows the keys of a person and looks them up in the release. Made for "
+            "synthetic files, and read in the same way for perturbed ones."
+        ),
     ),
     LINK: (
-        "Records that can be linked by their numbers",
-        "Only where the records of a release are those of the original.",
+        message("Records that can be linked by their numbers"),
+        message("Only where the records of a release are those of the original."),
     ),
 }
-NOT_SHOWN = (
+NOT_SHOWN = message(
     "Estimates are rounded to three digits and shown where no single value can be computed from "
     "them; utility is not shown for a release that changed a variable in fewer than ten records."
 )
 CAPTIONS = {
-    "overlaps": "Overlap of the 95 % confidence intervals of original and release (Karr et al. "
-    "2006): 1 is the same interval, 0 means that they do not meet."
+    "overlaps": message(
+        "Overlap of the 95 % confidence intervals of original and release (Karr et al. "
+        "2006): 1 is the same interval, 0 means that they do not meet."
+    )
 }
 
 
@@ -78,7 +98,7 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
     first = maps[0][1]
     level = f"{100 * comparison.level:g} %"
     return {
-        "title": f"{plural(len(comparison.table) - 1, 'release')} compared",
+        "title": message("{n} compared", n=plural(len(comparison.table) - 1, 'release')),
         "external": external,
         "cards": _cards(comparison, first),
         "first": _first(comparison),
@@ -111,7 +131,7 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
         "notes": tables.notes_table(comparison),
         "made": _made(comparison, external),
         "meanings": tables.meanings_table(comparison),
-        "overlap_caption": CAPTIONS["overlaps"].replace("95 %", level),
+        "overlap_caption": str(CAPTIONS["overlaps"]).replace("95 %", level),
     }  # fmt: skip
 
 
@@ -124,21 +144,43 @@ def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
         utility = [name for name in utilities if comparison.has(name)]
         if risk and utility:
             maps.append((text, comparison.risk_utility_map(risk=risk[0], utility=utility[0])))
-    return maps or [("Risk and utility", comparison.risk_utility_map())]
+    return maps or [(message("Risk and utility"), comparison.risk_utility_map())]
 
 
 def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
     risk, utility = (comparison.described(name) for name in (item.risk, item.utility))
     unmeasured = item.frame.loc[item.frame[["risk", "utility"]].isna().any(axis=1), "release"]
     caption = (
-        f"{text}. Risk: {lower(item.risk_title)}, {risk['meaning']} ({risk['source']}). "
-        f"{'Utility' if item.better == 'high' else 'Loss'}: {lower(item.utility_title)}, "
-        f"{utility['meaning']} ({utility['source']})."
+        message(
+            "{text}. Risk: {risk_title}, {meaning} ({source}). Utility: {utility_title}, "
+            "{meaning_2} ({source_2}).",
+            text=text,
+            risk_title=lower(item.risk_title),
+            meaning=risk["meaning"],
+            source=risk["source"],
+            utility_title=lower(item.utility_title),
+            meaning_2=utility["meaning"],
+            source_2=utility["source"],
+        )
+        if item.better == "high"
+        else message(
+            "{text}. Risk: {risk_title}, {meaning} ({source}). Loss: {utility_title}, "
+            "{meaning_2} ({source_2}).",
+            text=text,
+            risk_title=lower(item.risk_title),
+            meaning=risk["meaning"],
+            source=risk["source"],
+            utility_title=lower(item.utility_title),
+            meaning_2=utility["meaning"],
+            source_2=utility["source"],
+        )
     )
     if (item.frame["parameter"].notna()).any():
-        caption += " Lines join releases of one method in the order of its parameter."
+        caption += " " + message("Lines join releases of one method in the order of its parameter.")
     if len(unmeasured):
-        caption += f" Without a number, so not drawn: {', '.join(unmeasured)}."
+        caption += " " + message(
+            "Without a number, so not drawn: {names}.", names=", ".join(unmeasured)
+        )
     return caption
 
 
@@ -149,11 +191,11 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
     n_synthetic, n_perturbed = (
         (table["kind"] == kind).sum() for kind in ("synthetic", "perturbed")
     )
-    kinds = f"{n_synthetic} synthetic, {n_perturbed} perturbed"
+    kinds = message("{n} synthetic, {m} perturbed", n=n_synthetic, m=n_perturbed)
     return [
         card("Original", count(table["records"].iloc[0]), "records"),
         card("Releases", str(len(table) - 1), kinds),
-        card("Meet every limit", str(n_within), "of the releases"),
+        card("No objection found", str(n_within), "of the releases, by what was tried"),
         card(
             "On the Pareto front", str(front), "no other release has less risk without less utility"
         ),
@@ -162,36 +204,38 @@ def _cards(comparison: Comparison, first: RiskUtilityMap) -> list[dict[str, str]
 
 def _first(comparison: Comparison) -> str:
     numbers = comparison.measures["name"].nunique()
-    was = "was" if len(comparison.table) == 2 else "were"
-    return (
-        f"{plural(len(comparison.table) - 1, 'release')} of one original {was} judged by the same "
-        f"{numbers} numbers of risk and utility. None of them proves a file safe: each describes "
-        "one intruder, and the decision weighs the remaining risk against the remaining utility."
+    return message(
+        "{n} of one original evaluated by the same {numbers} measures of risk "
+        "and utility. None of them proves a file safe: each covers one intruder, and "
+        "the decision weighs the remaining risk against the remaining utility.",
+        n=plural(len(comparison.table) - 1, "release"),
+        numbers=numbers,
     )
 
 
 def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, Any]:
-    """One row a release: limits, risk before and after by two intruders, utility, Pareto front."""
+    """One row a release: verdict, risk before and after by two intruders, utility, Pareto front."""
     first = maps[0]
     rows = []
     row: Any
     for row in first.frame[first.frame["kind"] != "original"].itertuples():
-        of_release = comparison.measures[comparison.measures["release"] == row.release]
-        exceeded = of_release.loc[[within is False for within in of_release["within"]], "title"]
-        asked = "; ".join(exceeded) or gettext("none")
+        judged = gettext(comparison.verdicts[row.release].level)
         risks = [
-            " → ".join(
-                tables.values_text(comparison, item.risk, name)
-                for name in ("original", row.release)
+            joined_by(
+                " → ",
+                [
+                    tables.values_text(comparison, item.risk, name)
+                    for name in ("original", row.release)
+                ],
             )
             for item in maps
         ]
         use = tables.values_text(comparison, first.utility, row.release)
-        rows.append((row.release, gettext(row.kind), asked, *risks, use, yes_or_no(row.pareto)))
+        rows.append((row.release, gettext(row.kind), judged, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
     heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
-    head = ("Release", "Kind", "Limits exceeded", *heads, f"{word}: {lower(first.utility_title)}",
-            "Pareto front")  # fmt: skip
+    head = ("Release", "Kind", "Verdict", *heads, f"{word}: {lower(first.utility_title)}",
+            message("Pareto front"))  # fmt: skip
     return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
 
 
@@ -199,9 +243,12 @@ def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:
     parts = [f"{item.risk_title}: {comparison.described(item.risk)['meaning']}." for item in maps]
     first = maps[0]
     meaning = comparison.described(first.utility)["meaning"]
-    return (
-        f"Risk is that of the original, then that of the release. {' '.join(parts)} "
-        f"{first.utility_title}: {meaning}. The front is that of the first risk."
+    return message(
+        "Risk is that of the original, then that of the release. {parts} "
+        "{utility_title}: {meaning}. The front is that of the first risk.",
+        parts=joined_by(" ", parts),
+        utility_title=first.utility_title,
+        meaning=meaning,
     )
 
 
@@ -211,15 +258,18 @@ def _scenario(comparison: Comparison) -> str:
         ", ".join(roles[role])  # type: ignore[arg-type]
         for role in ("keys", "sensitive", "numeric")
     )
-    text = f"An intruder knows {keys} of a person, looks for this person in the release"
+    text = message(
+        "An intruder knows {keys} of a person, looks for this person in the release", keys=keys
+    )
     if sensitive:
-        text += f", and wants to learn {sensitive}"
+        text += ", " + message("and wants to learn {sensitive}", sensitive=sensitive)
     if numeric:
-        text += (
-            f". In the worst case, measured where records can be linked, the intruder holds the "
-            f"true values of {numeric} of everybody"
+        text += message(
+            ". In the worst case, measured where records can be linked, the intruder holds "
+            "the true values of {numeric} of everybody",
+            numeric=numeric,
         )
-    return text + ". Nothing is said about an intruder who knows more."
+    return text + (". " + message("An intruder who knows more is not covered."))
 
 
 def _roles(comparison: Comparison) -> list[tuple[str, str]]:
@@ -238,37 +288,53 @@ def _roles(comparison: Comparison) -> list[tuple[str, str]]:
 def _caveats(comparison: Comparison) -> list[str]:
     table, roles = comparison.table, comparison.roles
     sentences = [
-        "Every number depends on the variables that were named as keys, numbers and sensitive.",
-        "A number that a release does not allow is missing, with the reason below; releases are "
-        "then compared on fewer numbers, not on better ones.",
+        message(
+            "Every number depends on the variables that were named as keys, numbers and sensitive."
+        ),
+        message(
+            "A number that a release does not allow is missing, with the reason below; "
+            "releases are then compared on fewer numbers, not on better ones."
+        ),
     ]
     coarse = comparison.shared[comparison.shared["how"].str.contains("count as")]
     if len(coarse):
         sentences.append(
-            "Recoded variables are compared on the coarser levels: what was lost by the recoding "
-            "shows in “detail kept”, not in the distances of tables."
+            message(
+                "Recoded variables are compared on the coarser levels: what was lost by the "
+                "recoding shows in “detail kept”, not in the distances of tables."
+            )
         )
     if (table["kind"] == "synthetic").any():
         sentences.append(
-            "No person stands behind a record of a synthetic file: k-anonymity and individual risk "
-            "do not apply to it. Attribution, prediction and nearness do."
+            message(
+                "No person stands behind a record of a synthetic file: k-anonymity and "
+                "individual risk do not apply to it. Attribution, prediction and nearness do."
+            )
         )
     if (table["kind"] == "perturbed").any():
         sentences.append(
-            "Attribution counts values that are right, also those that everybody with these keys "
-            "has or that follow from common knowledge. Where keys were exchanged at random, counts "
-            "on the keys do not know that a match may be wrong."
+            message(
+                "Attribution counts values that are right, also those that everybody with "
+                "these keys has or that follow from common knowledge. Where keys were "
+                "exchanged at random, counts on the keys do not know that a match may be wrong."
+            )
         )
     if not comparison.holdout:
         sentences.append(
-            "Without persons outside the original, what keys tell about anybody is counted as risk "
-            "too, and membership was not measured."
+            message(
+                "Without persons outside the original, what keys tell about anybody is counted "
+                "as risk too, and membership was not measured."
+            )
         )
     if roles["weights"] is None:
-        sentences.append("No weights were given: the original counts as the whole population.")
+        sentences.append(
+            message("No weights were given: the original counts as the whole population.")
+        )
     sentences.append(
-        "Intervals overlap little for two reasons, bias and other precision; a release drawn with "
-        "error of its own cannot overlap fully."
+        message(
+            "Intervals overlap little for two reasons, bias and other precision; a release "
+            "drawn with error of its own cannot overlap fully."
+        )
     )
     return sentences
 
@@ -276,27 +342,39 @@ def _caveats(comparison: Comparison) -> list[str]:
 def _overlaps_lead(comparison: Comparison) -> str:
     design: Any = comparison.roles["design"]
     parts = [f"{role} {name}" for role, name in design.items() if name]
-    text = f"Normal intervals at {100 * comparison.level:g} %, variances by linearisation"
+    text = message(
+        "Normal intervals at {level} %, variances by linearisation",
+        level=formatted(100 * comparison.level, "g"),
+    )
     asked = [role for role in ("strata", "household") if comparison.roles[role]]
     if parts:
         text += f" with {' and '.join(parts)}"
     elif asked:
-        text += ", as if records had been drawn one by one"
+        text += ", " + message("as if records had been drawn independently")
     if len(parts) < len(asked):
-        text += " (a design column that a file lacks, or has gaps in, was not used)"
+        text += " " + message("(a design column that a file lacks, or has gaps in, was not used)")
     return text + "."
 
 
 def _made(comparison: Comparison, external: bool) -> list[str]:
     sizes = comparison.sample_sizes
     sentences = [
-        f"Slow measures take a random part of larger files: {count(sizes.linkage)} records to "
-        f"link, {count(sizes.outliers)} for the Mahalanobis distance, {count(sizes.prediction)} "
-        f"to predict (model: {sizes.model}), {count(sizes.screen)} for nearness, each against "
-        f"{count(4 * sizes.screen)} of the other file, {count(sizes.propensity)} of each file for "
-        "the propensity score. The part of the original is the same for every release.",
-        "The propensity score gives both files the weight 0.5, whatever their length.",
+        message(
+            "Slow measures take a random part of larger files: {linkage} records to link, "
+            "{outliers} for the Mahalanobis distance, {prediction} to predict (model: "
+            "{model}), {screen} for nearness, each against {n} of the other file, "
+            "{propensity} of each file for the propensity score. The part of the original "
+            "is the same for every release.",
+            linkage=count(sizes.linkage),
+            outliers=count(sizes.outliers),
+            prediction=count(sizes.prediction),
+            model=sizes.model,
+            screen=count(sizes.screen),
+            n=count(4 * sizes.screen),
+            propensity=count(sizes.propensity),
+        ),
+        message("The propensity score gives both files the weight 0.5, whatever their length."),
     ]
     if not external:
-        sentences.append(f"Seed {comparison.seed} repeats every number.")
+        sentences.append(message("Seed {n} repeats every number.", n=comparison.seed))
     return sentences

@@ -13,6 +13,7 @@ from matplotlib.ticker import PercentFormatter
 
 from riskeval.shared.show import lower
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import (
     GREY,
     INK,
@@ -23,6 +24,7 @@ from synthpop.microdata.messages.pictures import (
     new_figure,
     styled,
 )
+from synthpop.microdata.messages.text import formatted
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -50,7 +52,7 @@ def draw_comparison(comparison: Comparison) -> Figure | None:
 
 @styled
 def draw_map(result: RiskUtilityMap) -> Figure:
-    """Draw risk against utility, one point a release, paths of parameters, and the Pareto front.
+    """Draw risk against utility, one point per release, paths of parameters, and the Pareto front.
 
     Releases of one family are joined in the order of their parameter, which stands beside the
     point; the original is the grey cross; the front is the broad grey line. Coinciding points are
@@ -72,15 +74,20 @@ def draw_map(result: RiskUtilityMap) -> Figure:
         size = 11 - 5 * place / max(len(families), 5)  # points that overlap stay visible
         look = (COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], size)
         _path(axes, rows, family, look, nested)
-    line = {"linestyle": "none", "label": "original, released as it is"}
+    line = {"linestyle": "none", "label": message("original, released as it is")}
     _points(
         axes, known[known["kind"] == "original"], nested, line, marker="X", markersize=10,
         color=SOFT, markeredgecolor="white",
     )  # fmt: skip
     _labels(axes, released, nested)
     if np.isfinite(result.limit):
-        axes.axvline(result.limit, color=INK, linewidth=0.9, linestyle=":",
-                     label=f"accepted risk ({result.limit:g})")  # fmt: skip
+        axes.axvline(
+            result.limit,
+            color=INK,
+            linewidth=0.9,
+            linestyle=":",
+            label=message("accepted risk ({limit})", limit=formatted(result.limit, "g")),
+        )
     _frame(axes, known, result)
     return figure
 
@@ -178,22 +185,42 @@ def _front(axes: Axes, released: pd.DataFrame) -> None:
     if len(front) > 1:
         axes.step(
             front["risk"], front["utility"], where="post", color=GREY, linewidth=4, alpha=0.6,
-            solid_joinstyle="round", label="Pareto front", zorder=1,
+            solid_joinstyle="round", label=message("Pareto front"), zorder=1,
         )  # fmt: skip
     elif len(front):
         axes.plot(
             front["risk"], front["utility"], marker="o", markersize=16, color=GREY, alpha=0.6,
-            linestyle="none", label="Pareto front", zorder=1,
+            linestyle="none", label=message("Pareto front"), zorder=1,
         )  # fmt: skip
 
 
 def _frame(axes: Axes, known: pd.DataFrame, result: RiskUtilityMap) -> None:
     risk, utility = result.risk_unit, result.utility_unit
-    axes.set_title(f"{result.risk_title} against {lower(result.utility_title)}")
-    axes.set_xlabel(f"Risk: {lower(result.risk_title)}{UNITS[risk]}; less is better")
+    axes.set_title(
+        message(
+            "{risk_title} against {utility_title}",
+            risk_title=result.risk_title,
+            utility_title=lower(result.utility_title),
+        )
+    )
+    axes.set_xlabel(
+        message(
+            "Risk: {risk_title}{units}; less is better",
+            risk_title=lower(result.risk_title),
+            units=UNITS[risk],
+        )
+    )
     word = "Utility" if result.better == "high" else "Loss"
     end = "more" if result.better == "high" else "less"
-    axes.set_ylabel(f"{word}: {lower(result.utility_title)}{UNITS[utility]}; {end} is better")
+    axes.set_ylabel(
+        message(
+            "{word}: {utility_title}{units}; {end} is better",
+            word=word,
+            utility_title=lower(result.utility_title),
+            units=UNITS[utility],
+            end=end,
+        )
+    )
     for axis, unit in ((axes.xaxis, risk), (axes.yaxis, utility)):
         if unit in ("share", "overlap"):
             axis.set_major_formatter(PercentFormatter(1.0))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from riskeval.shared.show import SHARES, lower
+from riskeval.shared.show import SHARES
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number, percent_tick, tick
 from synthpop.microdata.pages.plane import SHAPES, Axis, Plane
 
@@ -27,7 +28,7 @@ def map_chart(result: RiskUtilityMap, text: str) -> str:
     released = known[known["kind"] != "original"]
     _front(plane, released)
     if np.isfinite(result.limit):
-        plane.rule(x=float(result.limit), label=f"accepted {number(result.limit)}")
+        plane.rule(x=float(result.limit), label=message("accepted {x}", x=number(result.limit)))
     named = result.frame.loc[result.frame["kind"] != "original", "family"]
     for place, family in enumerate(dict.fromkeys(named)):  # the same look in every map
         rows = released[released["family"] == family].sort_values("parameter", kind="stable")
@@ -52,9 +53,11 @@ def _axis(result: RiskUtilityMap, name: str, values: pd.Series) -> Axis:
     margin = 0.06 * (high - low or abs(high) or 1.0)
     word = "less" if better == "low" else "more"
     return Axis(
-        f"{lower(title)[0].upper()}{lower(title)[1:]} ({word} is better)",
-        low - margin, high + margin, text=percent_tick if unit in SHARES else tick,
-    )  # fmt: skip
+        message("{title} ({word} is better)", title=message(title), word=message(word)),
+        low - margin,
+        high + margin,
+        text=percent_tick if unit in SHARES else tick,
+    )
 
 
 def _front(plane: Plane, released: pd.DataFrame) -> None:

@@ -9,7 +9,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from riskeval.shared.show import ORIGINAL, shown
-from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.language import gettext, localised
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import BLANK, count, number, yes_or_no
 from synthpop.microdata.pages.page_facts import table
 from synthpop.microdata.statistics.indicators.results import OVERALL
@@ -22,11 +23,11 @@ Table = dict[str, Any]
 MOST_ROWS = 60
 MUCH, HALF = 0.9, 0.5
 """Overlaps from which a cell is grey, and below which it is strongly coloured."""
-NO_LIMIT = "no published limit: compare the releases"
+NO_LIMIT = message("no published limit: compare the releases")
 
 
 def number_table(comparison: Comparison, group: str) -> Table:
-    """One row a number of a part, one column a release."""
+    """One row per number of a part, one column per release."""
     releases = [str(name) for name in comparison.table.index]
     measures = comparison.measures[comparison.measures["part"] == group]
     rows = []
@@ -59,22 +60,22 @@ def _limit(of_name: pd.DataFrame) -> str:
     limited = of_name[of_name["limit"].notna()]
     if limited.empty:
         return gettext("more" if of_name.iloc[0]["better"] == "high" else "less")
-    return f"at most {number(float(limited['limit'].to_numpy()[0]))}"
+    return message("at most {to_numpy}", to_numpy=number(float(limited["limit"].to_numpy()[0])))
 
 
 def limits_table(comparison: Comparison) -> Table:
     """Each limit with its source; and what has none."""
     limited = comparison.measures[comparison.measures["limit"].notna()]
     rows = [
-        (row["title"], f"at most {number(row['limit'])}", row["limit_source"])
+        (row["title"], message("at most {limit}", limit=number(row["limit"])), row["limit_source"])
         for row in limited.drop_duplicates("name").to_dict("records")
     ]
-    rows.append(("Every other number", gettext("none"), NO_LIMIT))
+    rows.append((message("Every other number"), gettext("none"), NO_LIMIT))
     return table(("Number", "Limit", "Source"), rows, text_columns=3)
 
 
 def overlap_table(comparison: Comparison) -> Table:
-    """One row an estimate and domain: the original, and each release with its overlap."""
+    """One row per estimate and domain: the original, and each release with its overlap."""
     known = comparison.overlaps[comparison.overlaps["original"].notna()]
     releases = [str(name) for name in comparison.table.index if name != ORIGINAL]
     rows = []
@@ -90,7 +91,9 @@ def overlap_table(comparison: Comparison) -> Table:
             else "–"
             for name in releases
         ]
-        title = f"{indicator.replace('_', ' ')} of {variable}"
+        title = message(
+            "{indicator} of {variable}", indicator=indicator.replace("_", " "), variable=variable
+        )
         where = gettext("all") if domain == OVERALL else domain
         original = (
             f"{number(float(first['original']))} [{number(float(first['lower_original']))}; "
@@ -101,7 +104,7 @@ def overlap_table(comparison: Comparison) -> Table:
 
 
 def overlap_cells(comparison: Comparison) -> Table | None:
-    """Return overlaps as a table of coloured cells: one row an estimate, one column a release.
+    """Return overlaps as a table of coloured cells: one row per estimate, one column per release.
 
     Of more than 60 rows those over all records stay, and the domains with the least overlap.
     """
@@ -140,7 +143,7 @@ def overlap_grid(overlaps: pd.DataFrame) -> pd.DataFrame:
 
 def _overlap_cell(value: float) -> dict[str, str]:
     text = _overlap(value)
-    title = said("overlap {value}", value=text)
+    title = message("overlap {value}", value=text)
     if np.isnan(value):
         title = gettext("no interval in one of the files")
     few = "off-fewer" if value >= HALF else "far-fewer"
@@ -153,7 +156,7 @@ def _overlap(value: float) -> str:
 
 
 def regression_tables(comparison: Comparison) -> list[dict[str, Any]]:
-    """One table a model: coefficients of the original and of the releases that share the model.
+    """One table per model: coefficients of the original and of the releases that share the model.
 
     A release with coarser levels has a model of its own, to which the original is fitted too.
     """
@@ -195,7 +198,7 @@ def _coefficient(rows: Any, term: str) -> str:
 
 
 def files_table(comparison: Comparison, external: bool) -> Table:
-    """One row a file: what it is and how its records relate to those of the original."""
+    """One row per file: what it is and how its records relate to those of the original."""
     rows = []
     row: Any
     for row in comparison.releases.itertuples():
@@ -207,7 +210,7 @@ def files_table(comparison: Comparison, external: bool) -> Table:
         kind, records = gettext(row.kind), count(row.records)
         rows.append((row.release, kind, method, *notes, records, linked, weighted))
     head = ["File", "Kind", "Method", *([] if external else ["Found"]), "Records",
-            "Linked one to one", "Weights"]  # fmt: skip
+            message("Linked one to one"), "Weights"]  # fmt: skip
     return table(head, rows, text_columns=3 if external else 4)
 
 
@@ -219,7 +222,7 @@ def shared_table(comparison: Comparison) -> Table:
         (row.release, row.variable, gettext(str(row.role)), yes_or_no(row.compared), row.how)
         for row in shared[~plain].itertuples()
     ]
-    head = ("Release", "Variable", "Role", "Compared", "How, or why not")
+    head = ("Release", "Variable", "Role", "Compared", message("How, or why not"))
     return table(head, rows, text_columns=5)
 
 
@@ -229,9 +232,11 @@ def notes_table(comparison: Comparison) -> Table:
     notes = notes[notes["note"] != "by definition"]
     rows = []
     for place, numbers in notes.groupby(["note", notes["value"].isna()], sort=False):
-        note, missing = place
+        note, missing = numbers["note"].iloc[0], place[1]
         for names, titles in _alike(numbers):
-            files = "every file" if len(names) == len(comparison.table) else ", ".join(names)
+            files = (
+                message("every file") if len(names) == len(comparison.table) else ", ".join(names)
+            )
             measured = gettext("not measured" if missing else "measured")
             rows.append((measured, files, note, titles))
     return table(("Numbers", "Files", "Note", "Which"), rows, text_columns=4)

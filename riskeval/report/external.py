@@ -41,7 +41,9 @@ def external_view(comparison: Comparison) -> Comparison:
     single = measures["single"].astype(bool)
     measures = measures.assign(
         value=measures["value"].where(~hidden & ~single),
-        text=[shown(row, external=True) for row in measures.itertuples()],
+        text=pd.Series(
+            [shown(row, external=True) for row in measures.itertuples()], measures.index, object
+        ),
         lower=np.nan,
         upper=np.nan,
         baseline=np.nan,

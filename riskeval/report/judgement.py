@@ -11,11 +11,14 @@ import numpy as np
 
 from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.registry import ATTACKS
+from riskeval.attacks.synthetic_risk import title_of
 from riskeval.report.advice import advice_on
 from riskeval.report.values import ROUNDING, shown
+from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.language import gettext, said, translated
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import capitalised, message, sentence
 from synthpop.microdata.messages.text import BLANK, join, number, plural
 from synthpop.microdata.pages.charts import interval_dot
 from synthpop.microdata.pages.page import write_for
@@ -25,15 +28,10 @@ if TYPE_CHECKING:
     from riskeval.attacks.synthetic_risk import SyntheticRisk
 
 MOST_FINDINGS = 5
-NO_HOLDOUT = (
-    "Without a hold-out nothing tells the risk of having taken part from what the keys tell about "
-    "anybody. Give persons of the same population who were not in the original."
-)
 NO_STRANGERS = (
     "The hold-out holds no strangers: its records are in the original too, or the synthetic file "
     "tells more about them. Give persons of the same kind who took part in neither."
 )
-HIGHER = "higher"
 FOUND = "{what}: {value} of the original, {usual} of strangers"
 GUESSED = "{what}: {value}, where guessing reaches {usual}"
 
@@ -88,6 +86,7 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
     rows = [_row(risk, *item, external) for item in _numbers(risk)]
     rows.sort(key=lambda row: not row["flagged"])
+    attacks = [ATTACKS[name] for name in dict.fromkeys(attack for attack, _ in risk.results)]
     return {
         "title": gettext("Disclosure risk of a synthetic file"),
         "external": external,
@@ -98,26 +97,32 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         "story": risk.story,
         "rounding": ROUNDING if external else "",
         "rows": rows,
-        "sorts": [] if external else [("excess", "excess over strangers"), ("value", "value")],
+        "sorts": []
+        if external
+        else [("excess", message("excess over strangers")), ("value", "value")],
         "skipped": [
             [_title(attack, target), "" if external else why]
             for (attack, target), why in risk.skipped.items()
         ],
         "attacks": table(
             ["Attack", "What the intruder does", "What it cannot see"],
-            [[one.title, f"The intruder {one.story}.", one.blind_spots]
-             for name, one in ATTACKS.items() if name in {attack for attack, _ in risk.results}],
+            [
+                [one.title, message("The intruder {story}.", story=one.story), one.blind_spots]
+                for one in attacks
+            ],
             text_columns=3,
         ),
         "seed": "" if external else str(risk.seed),
-    }  # fmt: skip
+    }
 
 
 def _nothing(risk: SyntheticRisk) -> str:
     """Return what it means that no attack stands out."""
     if risk.no_strangers or risk.table["excess"].isna().all():
-        return "Without strangers to compare with, no attack can be judged."
-    return "No attack finds clearly more about persons of the original than about strangers."
+        return message("Without strangers to compare with, no attack can be judged.")
+    return message(
+        "No attack finds clearly more about persons of the original than about strangers."
+    )
 
 
 def _numbers(risk: SyntheticRisk) -> Iterator[tuple[str, str, AttackNumber]]:
@@ -139,11 +144,15 @@ def _least_records(result: Any, one: AttackNumber) -> int:
 
 
 def _title(attack: str, target: str) -> str:
-    return ATTACKS[attack].title + (f" on {target}" if target else "")
+    return title_of(attack, target)
 
 
 def _cards(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
-    skipped = f"{len(risk.skipped)} left out" if risk.skipped else "none left out"
+    skipped = (
+        message("{skipped} left out", skipped=len(risk.skipped))
+        if risk.skipped
+        else message("none left out")
+    )
     cards = [
         card("Attacks", str(len(risk.results)), skipped),
         card("Higher than for strangers", str(len(risk.above_together)), "attacks, all together"),
@@ -162,27 +171,23 @@ def _identical(risk: SyntheticRisk) -> AttackNumber | None:
 
 
 def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
-    """Return the three rows: participants against strangers, copies, and what was attacked.
-
-    The first is "higher" where an excess over strangers is clear even as the most striking of all
-    attacks, "signs" where it is clear for an attack by itself.
-    """
-    first = risk.summary().splitlines()[0]
-    seen: tuple[str, ...] = ("no difference seen", "good", first, "#attacks")
-    if risk.above_together:
-        seen = (HIGHER, "bad", first, "#attacks")
-    elif risk.above:
-        seen = ("signs", "look", first, "#attacks")
-    elif risk.no_strangers:
-        seen = ("no verdict", "look", NO_STRANGERS if external else first)
-    elif risk.table["excess"].isna().all():
-        seen = ("no verdict", "none", NO_HOLDOUT)
-    rows = [verdict("Participants and strangers", *seen), _copies(risk, external)]
+    """Return the three rows: the verdict, copies, and what was attacked."""
+    rows = [verdict_row(risk.verdict, external, "#attacks"), _copies(risk, external)]
     if risk.skipped:
-        names = join(translated(gettext(_title(*item))) for item in risk.skipped)
-        rows.append(verdict("Attacks", "some left out", "look", f"Left out: {names}.", "#skipped"))
+        names = join(_title(*item) for item in risk.skipped)
+        rows.append(
+            verdict(
+                "Attacks",
+                "some left out",
+                "look",
+                message("Left out: {names}.", names=names),
+                "#skipped",
+            )
+        )
     else:
-        text = f"{plural(len(risk.results), 'attack')} ran. Stronger ones may find more."
+        text = message(
+            "{n} ran. Stronger ones may find more.", n=plural(len(risk.results), "attack")
+        )
         rows.append(verdict("Attacks", "all ran", "good", text, "#attacks"))
     return rows
 
@@ -191,22 +196,26 @@ def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
     """Judge copied records by the distance screen."""
     one = _identical(risk)
     if one is None:
-        why = "The distance screen did not run."
+        why = message("The distance screen did not run.")
         return verdict("Copied records", "not assessed", "none", why)
     measured = one.measurement
     value = shown(measured, external)
-    share = f"{value} of the synthetic records equal an original one"
+    share = message("{share} of the synthetic records equal an original one", share=value)
     if external and value == BLANK:
-        share = "The share of synthetic records that equal an original one is not shown"
+        share = message("The share of synthetic records that equal an original one is not shown")
     usual = shown(replace(measured, value=measured.baseline, lower=np.nan), external)
     if usual != BLANK:
-        share += f"; among {measured.against.removeprefix('records of ')}: {usual}"
-    word, level = ("none", "good") if measured.value == 0 else ("not more", "look")
+        share += "; " + message(
+            "among {against}: {usual}",
+            against=message(measured.against),
+            usual=usual,
+        )
+    word, level = ("none", "good") if measured.value == 0 else (message("not more"), "look")
     if one.is_above or risk.copies:
         word, level = "more", "bad"
     elif risk.near_copies:
-        word, level = "nearly copies", "bad" if risk.above_together else "look"
-        share += "; more are near to an original one than chance brings them"
+        word, level = message("nearly copies"), "bad" if risk.above_together else "look"
+        share += "; " + message("more are near to an original one than expected by chance")
     link = f"#{row_id(_key('distance_screen', '', measured))}"
     return verdict("Copied records", word, level, f"{share}.", link)
 
@@ -225,11 +234,11 @@ def _worst(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
         )
         text = f"{_row_title(measured, target)} ({gettext(ATTACKS[attack].title)})"
         if BLANK in (value, usual):
-            text += " is higher for the original than for strangers"
+            text += " " + message("is higher for the original than for strangers")
         elif measured.against == "guessing":
-            text = said(GUESSED, what=text, value=value, usual=usual)
+            text = message(GUESSED, what=text, value=value, usual=usual)
         else:
-            text = said(FOUND, what=text, value=value, usual=usual)
+            text = message(FOUND, what=text, value=value, usual=usual)
         link = f"#{row_id(_key(attack, target, measured))}"
         topic = "identical" if name in ("identical", "close", "members") else attack
         findings.append((-one.excess.difference, finding(text, link, advice_on(topic))))
@@ -243,9 +252,8 @@ def _key(attack: str, target: str, measured: Measurement) -> str:
 
 
 def _row_title(measured: Measurement, target: str) -> str:
-    title = translated(gettext(measured.info.title))
-    title = title[0].upper() + title[1:]
-    return said("{title} of {target}", title=title, target=target) if target else title
+    title = capitalised(gettext(measured.info.title))
+    return message("{title} of {target}", title=title, target=target) if target else title
 
 
 def _row(
@@ -254,24 +262,36 @@ def _row(
     measured, beyond = one.measurement, one.excess
     baseline = replace(measured, value=measured.baseline, lower=np.nan, upper=np.nan)
     excess = BLANK if beyond is None or external else number(beyond.difference)
-    sentences = [f"{measured.info.meaning[0].upper()}{measured.info.meaning[1:]}."]
+    sentences = [sentence(gettext(measured.info.meaning))]
     if measured.against:
-        sentences.append(f"Compared with: {gettext(measured.against)}.")
+        sentences.append(message("Compared with: {what}.", what=message(measured.against)))
     if one.reading():
-        sentences.append(f"{one.reading()[0].upper()}{one.reading()[1:]}." if not external else "")
+        sentences.append("" if external else sentence(one.reading()))
     note = risk.notes.get((attack, target), "")
     if not external:
-        sentences += [f"{note}." if note else "", _interval(one)]
+        sentences += [sentence(note) if note else "", _interval(one)]
     if measured.info.source:
-        sentences.append(f"Source: {measured.info.source}.")
+        sentences.append(message("Source: {source}.", source=measured.info.source))
     ends = [x for x in (measured.value, measured.upper, measured.baseline) if np.isfinite(x)]
     reach = min(1.0, 1.15 * max([*ends, 0.01]))
-    plot = "" if external else interval_dot(
-        measured.value, measured.lower, measured.upper, measured.baseline, (0.0, reach),
-        f"{_row_title(measured, target)}: {shown(measured)}, "
-        f"compared with {number(measured.baseline)}",
-        is_far=one.is_above,
-    )  # fmt: skip
+    plot = (
+        ""
+        if external
+        else interval_dot(
+            measured.value,
+            measured.lower,
+            measured.upper,
+            measured.baseline,
+            (0.0, reach),
+            message(
+                "{measured}: {measured_2}, compared with {baseline}",
+                measured=_row_title(measured, target),
+                measured_2=shown(measured),
+                baseline=number(measured.baseline),
+            ),
+            is_far=one.is_above,
+        )
+    )
     value = shown(replace(measured, lower=np.nan, upper=np.nan), external)
     return folding_row(
         _key(attack, target, measured),
@@ -290,10 +310,19 @@ def _interval(one: AttackNumber) -> str:
     measured, beyond = one.measurement, one.excess
     text = ""
     if np.isfinite(measured.lower):
-        text = f"Interval of the value: {number(measured.lower)} to {number(measured.upper)}. "
-    if beyond is not None:
-        text += (
-            f"Excess over strangers: {number(beyond.difference)} ({number(beyond.lower)} to "
-            f"{number(beyond.upper)})."
+        text = (
+            message(
+                "Interval of the value: {a} to {b}.",
+                a=number(measured.lower),
+                b=number(measured.upper),
+            )
+            + " "
         )
-    return text.strip()
+    if beyond is not None:
+        text += message(
+            "Excess over strangers: {difference} ({lower} to {upper}).",
+            difference=number(beyond.difference),
+            lower=number(beyond.lower),
+            upper=number(beyond.upper),
+        )
+    return str(text).strip()

@@ -14,7 +14,8 @@ from riskeval.report.protection_verdicts import before_and_now, verdict_rows, wo
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import rounded
 from synthpop.microdata.messages.text import count, number
 from synthpop.microdata.pages.charts import part_bar
@@ -26,29 +27,45 @@ if TYPE_CHECKING:
 
 ROLES = {
     "keys": "Keys",
-    "numeric": "Numeric keys",
+    "numeric": message("Numeric keys"),
     "weights": "Weights",
     "household": "Household",
     "strata": "Strata",
     "sensitive": "Sensitive",
-    "linked": "Suppressed with a key",
+    "linked": message("Suppressed with a key"),
     "pram": "Post-randomised",
 }
-GROUPS = ((1, "1"), (2, "2"), (3, "3 or 4"), (5, "5 to 9"), (10, "10 or more"))
+GROUPS = (
+    (1, "1"),
+    (2, "2"),
+    (3, message("3 or 4")),
+    (5, message("5 to 9")),
+    (10, message("10 or more")),
+)
 RISK_BINS = (0.0, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
-RISK_LABELS = ("below 0.0001", "0.0001 to 0.001", "0.001 to 0.01", "0.01 to 0.1", "0.1 or more")
+RISK_LABELS = (
+    message("below 0.0001"),
+    message("0.0001 to 0.001"),
+    message("0.001 to 0.01"),
+    message("0.01 to 0.1"),
+    message("0.1 or more"),
+)
 CAPTIONS = {
     "key_sizes": (
-        "Records by the number of records that they share their keys with, themselves included. A "
-        "missing value agrees with every value. Records below 3 stand out."
+        message(
+            "Records by the number of records that they share their keys with, themselves "
+            "included. A missing value agrees with every value. Records below 3 stand out."
+        )
     ),
     "risks": (
-        "Records by the probability that an intruder who knows the keys links them to the right "
-        "person. At 0.09 or more a record is above the limit of the European Medicines Agency "
-        "(Policy 0070)."
+        message(
+            "Records by the probability that an intruder who knows the keys links them to "
+            "the right person. At 0.09 or more a record is above the limit of the European "
+            "Medicines Agency (Policy 0070)."
+        )
     ),
 }
-NOT_SHOWN = (
+NOT_SHOWN = message(
     "Means and deviations are not shown where a single value could be computed from them: fewer "
     "than ten values changed, or one of them dominates."
 )
@@ -68,7 +85,9 @@ def write_protection(
 def protection_facts(session: ProtectionSession, external: bool) -> dict[str, Any]:
     """Return everything that the page says, as text ready to be set."""
     return {
-        "title": said("Protection of a file of {n} records", n=count(len(session.original_frame))),
+        "title": message(
+            "Protection of a file of {n} records", n=count(len(session.original_frame))
+        ),
         "external": external,
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "cards": _cards(session, external),
@@ -85,7 +104,7 @@ def protection_facts(session: ProtectionSession, external: bool) -> dict[str, An
         "classes": [] if external else _classes(session),
         "riskiest": None if external else riskiest_records(session.individual_risk()),
         "variables": variable_rows(session, external),
-        "sorts": [] if external else [("changed", "values changed")],
+        "sorts": [] if external else [("changed", message("values changed"))],
         "losses": _losses(session, external),
         "caveats": _caveats(session),
     }
@@ -102,21 +121,30 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     cells = session.cells_changed
     return [
         card("Steps", f"{len(session.history())}", "in effect"),
-        card("Values changed", rounded(cells) if external else count(cells),
-             f"of {count(session.original_frame.size)} in the file"),
-        card("Violations of 3-anonymity", " → ".join(before_and_now(session, "below_3", external)),
-             "records, before and after"),
-        card("Expected re-identifications",
-             " → ".join(before_and_now(session, "expected_reidentifications", external)),
-             "among all records, before and after"),
-    ]  # fmt: skip
+        card(
+            "Values changed",
+            rounded(cells) if external else count(cells),
+            message("of {n} in the file", n=count(session.original_frame.size)),
+        ),
+        card(
+            "Violations of 3-anonymity",
+            joined_by(" → ", before_and_now(session, "below_3", external)),
+            "records, before and after",
+        ),
+        card(
+            "Expected re-identifications",
+            joined_by(" → ", before_and_now(session, "expected_reidentifications", external)),
+            "among all records, before and after",
+        ),
+    ]
 
 
 def _steps(session: ProtectionSession, external: bool) -> dict[str, Any]:
     head = ["Step", "Method", "Arguments", "Seed", "Cells", "Records"]
     rows = []
-    for row in session.history().to_dict("records"):
-        seed = "–" if pd.isna(row["seed"]) else str(row["seed"])
+    for row, step in zip(session.history().to_dict("records"), session.steps, strict=True):
+        hidden = gettext("secret") if step.seed is not None else "–"
+        seed = hidden if pd.isna(row["seed"]) else str(row["seed"])
         inside = () if external else (row["arguments"], seed)
         changed = [None if pd.isna(row[name]) else row[name] for name in ("cells", "records")]
         counts = (rounded(x) if external else count(x) for x in changed)
@@ -135,7 +163,7 @@ def _risk(session: ProtectionSession, external: bool) -> dict[str, Any]:
             continue
         met = limit_cell(both["current"].get(key, one))
         rows.append((one.title, one.info.meaning, *before_and_now(session, key, external), met))
-    head = ["Number", "What it means", "Original", "Current", "Limit"]
+    head = ["Number", message("What it means"), "Original", "Current", "Limit"]
     return table(head, rows, text_columns=2)
 
 
@@ -147,9 +175,9 @@ def _classes(session: ProtectionSession) -> list[dict[str, Any]]:
     risks = [np.histogram(risk.risk, RISK_BINS)[0] for risk in both]
     return [
         {"caption": CAPTIONS["key_sizes"],
-         "table": _counted("Records that share the keys", [t for _, t in GROUPS], sizes)},
+         "table": _counted(message("Records that share the keys"), [t for _, t in GROUPS], sizes)},
         {"caption": CAPTIONS["risks"],
-         "table": _counted("Probability of a correct link", list(RISK_LABELS), risks)},
+         "table": _counted(message("Probability of a correct link"), list(RISK_LABELS), risks)},
     ]  # fmt: skip
 
 
@@ -159,7 +187,12 @@ def _counted(head: str, labels: Sequence[str], counts: Sequence[np.ndarray]) -> 
     rows = []
     for label, before, after in zip(labels, *counts, strict=True):
         label = gettext(label)
-        text = f"{label}: {count(before)} records before, {count(after)} now"
+        text = message(
+            "{label}: {before} records before, {after} now",
+            label=label,
+            before=count(before),
+            after=count(after),
+        )
         bars = [Svg(part_bar([(float(n), kind)], reach, text))
                 for n, kind in ((before, "band"), (after, "mark"))]  # fmt: skip
         rows.append([label, count(before), bars[0], count(after), bars[1]])
@@ -172,7 +205,15 @@ def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
     if not measured or (external and not set(session.roles.numeric) <= safe_columns(session)):
         return table([], [])
     rows = [
-        (label, f"{one.info.meaning}; {number(one.info.perfect)} is no loss", number(one.value, 4))
+        (
+            label,
+            message(
+                "{meaning}; {perfect} is no loss",
+                meaning=one.info.meaning,
+                perfect=number(one.info.perfect),
+            ),
+            number(one.value, 4),
+        )
         for (_, label), one in measured.items()
     ]
     return table(["Number", "What it means", "Value"], rows, text_columns=2, words=1)
@@ -181,30 +222,47 @@ def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
 def _caveats(session: ProtectionSession) -> list[str]:
     roles, verbs = session.roles, {step.verb for step in session.steps}
     sentences = [
-        "Every number of the risk depends on the keys: they stand for what an intruder is thought "
-        "to know. Nothing is said about an intruder who knows more.",
-        "A missing value agrees with every value when records are counted. Key values that can be "
-        "read back from household members, weights or other columns are counted apart.",
+        message(
+            "Every number of the risk depends on the keys: they stand for what an intruder "
+            "is thought to know. An intruder who knows more is not covered."
+        ),
+        message(
+            "A missing value agrees with every value when records are counted. Key values "
+            "that can be read back from household members, weights or other columns are "
+            "counted apart."
+        ),
     ]
     if roles.weights is None:
         sentences.append(
-            "No weights were given: the file counts as the whole population, and a record that is "
-            "unique in it has the risk 1."
+            message(
+                "No weights were given: the file counts as the whole population, and a record "
+                "that is unique in it has the risk 1."
+            )
         )
     if roles.household is None:
-        sentences.append("No household was declared: risk through other members is not counted.")
+        sentences.append(
+            message("No household was declared: risk through other members is not counted.")
+        )
     if verbs & {"pram", "record_swap"}:
         sentences.append(
-            "Values were exchanged at random. Counts on the keys do not know that a match may be "
-            "wrong: where keys were exchanged, the true risk is lower than the numbers say."
+            message(
+                "Values were exchanged at random. Counts on the keys do not know that a match "
+                "may be wrong: where keys were exchanged, the true risk is lower than the "
+                "numbers say."
+            )
         )
     if roles.numeric:
         sentences.append(
-            "Interval disclosure assumes that the intruder's values are exact and that records "
-            "are compared one by one; it is not a probability of a correct link."
+            message(
+                "Interval disclosure assumes that the intruder's values are exact and that "
+                "records are compared one by one; it is not a probability of a correct link."
+            )
         )
     sentences.append(
-        "Means and deviations are those of the records, not estimates of the population. Judge "
-        "the use of the file by the estimates that matter to its users."
+        message(
+            "Means and deviations are those of the records, not estimates of the "
+            "population. Judge the use of the file by the estimates that matter to its "
+            "users."
+        )
     )
     return sentences

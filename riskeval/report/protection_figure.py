@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import Picture, bars
 
 if TYPE_CHECKING:
@@ -14,4 +15,4 @@ def draw_changes(session: ProtectionSession) -> Picture:
     """Draw how many values of each changed column differ from the original."""
     cells = session.cells_by_column()
     changed = {name: number for name, number in cells.items() if number} or cells
-    return bars(list(changed), list(changed.values()), "Changed cells", "records")
+    return bars(list(changed), list(changed.values()), message("Changed cells"), "records")

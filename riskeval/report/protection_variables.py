@@ -10,6 +10,7 @@ from pandas.api.types import is_numeric_dtype
 
 from riskeval.protection.result import changed_cells
 from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import is_safe_change, is_safe_statistic, rounded
 from synthpop.microdata.messages.text import BLANK, count, number, short_percent
 from synthpop.microdata.pages.charts import before_after
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 MOST_LEVELS, CLASSES = 40, 24
 STATISTICS = {
     "filled": "Values",
-    "distinct": "Distinct values",
-    "mean": "Mean, unweighted",
-    "standard deviation": "Standard deviation",
+    "distinct": message("Distinct values"),
+    "mean": message("Mean, unweighted"),
+    "standard deviation": message("Standard deviation"),
 }
 
 
@@ -69,7 +70,7 @@ def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, 
                 str(name),
                 "category" if is_category else "number",
                 "" if external else _plot(before, after, is_category, str(name)),
-                [write(changed), " → ".join(dict.fromkeys(levels)), loss],
+                [write(changed), joined_by(" → ", dict.fromkeys(levels)), loss],
                 {} if external else {"changed": changed},
                 flagged=changed > 0,
                 tables=[{"title": "", "table": _statistics(numbers, is_category, hidden, write)}],
@@ -88,7 +89,7 @@ def _statistics(
             continue
         text = write if counts else (lambda value: number(value, 4))
         if hidden and not counts:
-            body.append([title, "not shown", "not shown"])
+            body.append([title, message("not shown"), message("not shown")])
             continue
         values = numbers.loc[what, ["original", "current"]].to_numpy(dtype=float)
         body.append([title, *(text(float(value)) for value in values)])
@@ -97,7 +98,7 @@ def _statistics(
 
 def _plot(before: pd.Series, after: pd.Series, is_category: bool, name: str) -> str:
     """Return the distribution before as grey columns and the current one as a line."""
-    text = f"{name}: original in grey, current file as a line"
+    text = message("{name}: original in grey, current file as a line", name=name)
     if is_category or not is_numeric_dtype(after.dtype):
         levels = before.astype(str).value_counts().index[:MOST_LEVELS]
         counts = [

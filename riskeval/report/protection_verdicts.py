@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from riskeval.measures.request import Limits
+from riskeval.measures.k_anonymity import VISIBLE
 from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
+from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import rounded
-from synthpop.microdata.messages.text import BLANK, change, count, join
+from synthpop.microdata.messages.text import BLANK, change, count, formatted, join
 from synthpop.microdata.pages.page_facts import finding, verdict
 from synthpop.microdata.statistics.intervals import wilson
 
@@ -36,15 +36,12 @@ AMOUNTS = {
     "before, {b} now.",
 }
 UNNAMED = "Unchanged and not named as keys, though nearly every record has its own value: {names}."
-RISK_LIMITS = {
-    "global_risk": "global_risk", "household_risk": "global_risk",
-    "record_risk": "record_risk", "largest_household_risk": "record_risk",
-}  # fmt: skip
-"""Number -> its field of `Limits`; persons in households are judged as persons are."""
+RISK_LIMITS = ("global_risk", "household_risk", "record_risk", "largest_household_risk")
+"""Risks of persons and of households that identity disclosure is judged by."""
 
 
 def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
-    """Return the rows of the summary: identity, rare keys, attributes, amounts, and the cost.
+    """Return the rows: the verdict, identity, rare keys, attributes, amounts, and the cost.
 
     Expected re-identifications, records that are not diverse, amounts near the truth and records
     that amounts link are compared: "lower" from a tenth less. A row is green only where the risk
@@ -54,9 +51,13 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
     "many" from 20 % on.
     """
     if not session.steps:
-        none = "No step is in effect: the file is the original."
-        return [verdict("Identity disclosure", "unchanged", "look", none, "#risk")]
+        none = message("No step is in effect: the file is the original.")
+        return [
+            verdict_row(session.verdict(), external, "#risk"),
+            verdict("Identity disclosure", "unchanged", "look", none, "#risk"),
+        ]
     rows = [
+        verdict_row(session.verdict(), external, "#risk"),
         _identity(session, external), _rare_keys(session, external),
         *_attributes(session, external), *_amounts(session, external),
     ]  # fmt: skip
@@ -64,7 +65,9 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
     word = "few" if share < FEW_CELLS else "some" if share < MANY_CELLS else "many"
     level = {"few": "good", "some": "look", "many": "bad"}[word]
     cells = rounded(session.cells_changed) if external else count(session.cells_changed)
-    reason = f"{cells} of {count(session.original_frame.size)} values differ from the original."
+    reason = message(
+        "{a} of {b} values differ from the original.", a=cells, b=count(session.original_frame.size)
+    )
     rows.append(verdict("Values changed", word, level, reason, "#utility"))
     return rows
 
@@ -76,7 +79,7 @@ def _direction(before: float, after: float, is_safe: bool) -> tuple[str, str]:
     if before == after:
         return ("unchanged", "look") if before else ("none", "good" if is_safe else "look")
     if after >= (1 - NOTABLE_CHANGE) * before:
-        return "hardly changed", "look"
+        return message("hardly changed"), "look"
     return "lower", "good" if is_safe else "look"
 
 
@@ -85,35 +88,48 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
     risks = session.risk().table
     before, after = (float(risks[file][name]) for file in ("original", "current"))
     over = [
-        f"; the {one.title.lower()} is above {one.limit:g}"
-        for one in map(with_limit, session.risk().measurements["current"].values())
+        (
+            "; "
+            + message(
+                "the {risk} is above {limit}",
+                risk=one.title.lower(),
+                limit=formatted(one.limit, "g"),
+            )
+        )
+        for one in session.risk().measurements["current"].values()
         if one.info.name in RISK_LIMITS and one.within is False
     ]
     word, level = _direction(before, after, not over)
     texts = before_and_now(session, name, external)
-    reason = f"Expected re-identifications went from {texts[0]} to {texts[1]}"
+    reason = message("Expected re-identifications went from {a} to {b}", a=texts[0], b=texts[1])
     if before and not external:
         reason += f" ({change(after / before - 1, 0)})"
-    reason += "".join(over)
+    reason = joined_by("", [reason, *over])
     return verdict("Identity disclosure", word, level, f"{reason}.", "#risk")
-
-
-def with_limit(one: Measurement) -> Measurement:
-    """Return mean and highest risks of records and households with the limits of `Limits`."""
-    if one.info.name not in RISK_LIMITS or one.limit is not None:
-        return one
-    return replace(one, limit=getattr(Limits(), RISK_LIMITS[one.info.name]))
 
 
 def _rare_keys(session: ProtectionSession, external: bool) -> dict[str, str]:
     risks = session.risk().table
     n_rare = float(risks["current"].get("below_3_after_recovery", risks["current"]["below_3"]))
     texts = before_and_now(session, "below_3", external)
-    reason = f"Records whose key fewer than 3 records share: {texts[0]} before, {texts[1]} now"
+    reason = message(
+        "Records whose key fewer than 3 records share: {texts} before, {texts_2} now",
+        texts=texts[0],
+        texts_2=texts[1],
+    )
     again = before_and_now(session, "below_3_after_recovery", external)[1]
     if again not in (BLANK, texts[1]):
-        reason += f", {again} once values that follow from the file are filled in"
-    word, level = ("none left", "good") if n_rare == 0 else ("some left", "look")
+        reason += ", " + message(
+            "{again} once values that follow from the file are filled in", again=again
+        )
+    again = before_and_now(session, "below_3_visible", external)[1]
+    if again != BLANK:
+        reason += "; " + message("{n} match fewer than 3 on the values that they show", n=again)
+    n_visible = float(risks["current"].get("below_3_visible", n_rare))
+    limit = VISIBLE * len(session.original_frame)
+    word, level = (message("none left"), "good") if n_rare == 0 else (message("some left"), "look")
+    if n_rare == 0 and n_visible > limit:
+        word, level = "visible alone", "look"
     return verdict("Rare keys", word, level, f"{reason}.", "#risk")
 
 
@@ -122,7 +138,7 @@ def _attributes(session: ProtectionSession, external: bool) -> list[dict[str, st
     for before, now in _measured_twice(session, "l_diversity"):
         word, level = _direction(before.value, now.value, now.value == 0)
         texts = [shown(one, external) for one in (before, now)]
-        reason = said(ATTRIBUTES, name=now.target, a=texts[0], b=texts[1])
+        reason = message(ATTRIBUTES, name=now.target, a=texts[0], b=texts[1])
         rows.append(verdict("Attribute disclosure", word, level, reason, "#risk"))
     return rows
 
@@ -137,14 +153,14 @@ def _amounts(session: ProtectionSession, external: bool) -> list[dict[str, str]]
             is_safe = wilson(hits, now.records)[0] <= chance
             judged.append(_direction(before.value, now.value, is_safe))
             texts = [shown(one, external) for one in (before, now)]
-            reasons.append(said(text, a=texts[0], b=texts[1]))
+            reasons.append(message(text, a=texts[0], b=texts[1]))
     if unnamed := _columns_that_identify(session):
-        judged.append(("not assessed", "look"))
-        reasons.append(said(UNNAMED, names=join(unnamed)))
+        judged.append((message("not assessed"), "look"))
+        reasons.append(message(UNNAMED, names=join(unnamed)))
     if not judged:
         return []
     word, level = max(judged, key=lambda one: ("good", "look", "bad").index(one[1]))
-    return [verdict("Amounts", word, level, " ".join(reasons), "#risk")]
+    return [verdict("Amounts", word, level, joined_by(" ", reasons), "#risk")]
 
 
 def _measured_twice(
@@ -182,17 +198,34 @@ def before_and_now(session: ProtectionSession, name: str, external: bool) -> lis
 def worst_rows(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
     """Return the limits that the current file exceeds, and risks that went up."""
     both = session.risk().measurements
-    current = [with_limit(one) for one in both["current"].values()]
+    current = list(both["current"].values())
     findings = [
-        finding(f"{one.title}: {shown(one, external)}, {limit_text(one)} accepted", "#risk",
-                advice(one))
-        for one in current if one.within is False
-    ]  # fmt: skip
+        finding(
+            message(
+                "{title}: {value}, {limit} accepted",
+                title=one.title,
+                value=shown(one, external),
+                limit=limit_text(one),
+            ),
+            "#risk",
+            advice(one),
+        )
+        for one in current
+        if one.within is False
+    ]
     for one in current if session.steps else ():
         first = both["original"].get(one.key)
         if first is None or one.within is False or not one.applies or not visible([one], external):
             continue
         if one.info.direction == "low" and one.value > first.value * (1 + NOTABLE_CHANGE) + 1e-12:
-            texts = f"from {shown(first, external)} to {shown(one, external)}"
-            findings.append(finding(f"{one.title} went up, {texts}", "#risk", advice(one)))
+            texts = message(
+                "from {first} to {last}", first=shown(first, external), last=shown(one, external)
+            )
+            findings.append(
+                finding(
+                    message("{title} went up, {texts}", title=one.title, texts=texts),
+                    "#risk",
+                    advice(one),
+                )
+            )
     return findings[:MOST_FINDINGS]

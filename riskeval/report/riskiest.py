@@ -8,6 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from riskeval.shared.measurement import Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 from synthpop.microdata.pages.page_facts import limit_mark, table
 
@@ -24,7 +25,7 @@ def limit_cell(one: Measurement) -> Markup:
 
 
 def riskiest_records(risk: IndividualRisk | None) -> dict[str, Any] | None:
-    """Return the table of the records with the highest individual risk, one row a distinct key."""
+    """Return the records with the highest individual risk, one row per distinct key."""
     if risk is None or not len(risk.risk):
         return None
     keys = risk.counts.keys
@@ -40,6 +41,6 @@ def riskiest_records(risk: IndividualRisk | None) -> dict[str, Any] | None:
         if risk.household_risk is not None:
             numbers.append(number(risk.household_risk[record]))
         rows.append((str(record + 1), *values, *numbers))
-    household = ("Household risk",) if risk.household_risk is not None else ()
+    household = (message("Household risk"),) if risk.household_risk is not None else ()
     head = ("Record", *keys.names, "Risk", "f", "F", *household)
     return table(head, rows, text_columns=1 + len(keys.names))

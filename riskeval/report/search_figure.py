@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import (
     GREY,
     INK,
@@ -29,11 +30,11 @@ def draw_search(search: PlanSearch) -> Figure:
     axes = figure.subplots()
     front = plans[plans["front"]].sort_values("loss")
     others = plans[~plans["front"]]
-    axes.scatter(others["loss"], others["risk"], s=14, color=GREY, label="other plans")
+    axes.scatter(others["loss"], others["risk"], s=14, color=GREY, label=message("other plans"))
     axes.step(front["loss"], front["risk"], where="post", color=INK, linewidth=0.8, zorder=1)
     for within, colour, marker, label in (
-        (True, POPULATION, "o", "front, within the limits"),
-        (False, SAMPLE, "s", "front, beyond a limit"),
+        (True, POPULATION, "o", message("front, within the limits")),
+        (False, SAMPLE, "s", message("front, beyond a limit")),
     ):
         rows = front[front["within"] == within]
         axes.scatter(rows["loss"], rows["risk"], s=34, color=colour, marker=marker, label=label)
@@ -42,12 +43,12 @@ def draw_search(search: PlanSearch) -> Figure:
             str(row.plan), (row.loss, row.risk), xytext=(4, 4), textcoords="offset points",
             fontsize=7.5,
         )  # fmt: skip
-    axes.set_xlabel("loss: what can no longer be told about the columns, on average")
-    axes.set_ylabel("risk, as a part of the original's")
+    axes.set_xlabel(message("loss: detail lost in the columns, on average"))
+    axes.set_ylabel(message("risk, relative to that of the original"))
     axes.xaxis.set_major_formatter(percent_tick)
     axes.yaxis.set_major_formatter(percent_tick)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
-    axes.set_title("Plans that were tried; numbers name those on the front")
+    axes.set_title(message("Plans tried; numbers identify those on the front"))
     axes.legend(loc="upper right")
     return figure

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from riskeval.shared.measurement import Measurement
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import rounded, rounded_share
 from synthpop.microdata.messages.text import BLANK, count, number, short_percent
 
-ROUNDING = (
+ROUNDING = message(
     "Counts of records and expected numbers are rounded to multiples of five, below five to "
     "“< 5”; shares and mean risks accordingly. Numbers of single records are left out."
 )
@@ -25,7 +25,7 @@ def shown(one: Measurement, external: bool = False) -> str:
     unit, value = one.info.unit, one.value
     if external:
         if one.info.single:
-            return "not shown"
+            return message("not shown")
         if unit in ("records", "persons"):
             return rounded(value)
         if unit == "probability":
@@ -37,7 +37,7 @@ def shown(one: Measurement, external: bool = False) -> str:
     as_text = short_percent if unit in ("share", "overlap") else number
     text = as_text(value)
     if one.lower == one.lower:
-        text += said(" ({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
+        text += " " + message("({low} to {high})", low=as_text(one.lower), high=as_text(one.upper))
     return text
 
 
@@ -45,4 +45,5 @@ def limit_text(one: Measurement) -> str:
     """Return the limit of a measurement, or a dash."""
     if one.limit is None:
         return BLANK
-    return f"{'at least' if one.at_least else 'at most'} {number(one.limit)}"
+    word = message("at least") if one.at_least else message("at most")
+    return word + " " + number(one.limit)

@@ -114,7 +114,7 @@ def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
     drop = [name for name in drop if name != roles.household]
     if drop:
         lines += [
-            "# Identifiers and columns of the sample design stay in the house.",
+            "# Identifiers and columns of the sample design stay in the office.",
             "[release]",
             f"drop = {toml_value(drop)}",
         ]

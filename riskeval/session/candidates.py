@@ -10,6 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.message import message
 
 Arguments = tuple[str, dict[str, Any]]
 """A verb of ``riskeval.protect`` with its arguments, before roles fill the others."""
@@ -134,4 +135,9 @@ def _joined(levels: list[Any]) -> str:
     names = [str(level) for level in levels]
     if len(names) <= 4:
         return " or ".join(names)
-    return f"{names[0]}, {names[1]} or {len(names) - 2} others"
+    return message(
+        "{names}, {names_2} or {names_3} others",
+        names=names[0],
+        names_2=names[1],
+        names_3=len(names) - 2,
+    )

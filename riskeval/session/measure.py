@@ -18,8 +18,10 @@ from riskeval.utility.registry import UTILITIES
 from riskeval.utility.release_numbers import IL1S
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, join, number, plural
+from synthpop.microdata.messages.text import count, formatted, join, number, plural
+from synthpop.microdata.roles.microdata import Microdata
 
 if TYPE_CHECKING:
     from riskeval.measures.individual_result import IndividualRisk
@@ -32,7 +34,7 @@ class BeforeAfter(Result):
     Attributes
     ----------
     table : DataFrame
-        One row a number, with columns ``original`` and ``current``.
+        One row per number, with columns ``original`` and ``current``.
     text : str
     measurements : mapping of "original" and "current" to a mapping of row to Measurement
         What each number means; of utility, those of the registry by (about, number).
@@ -65,20 +67,26 @@ def compare_risks(
     first, last = (float(table[file]["expected_reidentifications"]) for file in columns)
     current = table["current"]
     if np.isnan([first, last, current["below_3"], current.get("below_3_after_recovery", 0)]).any():
-        text = "The risks of the two files are not defined on these data."
+        text = message("The risks of the two files are not defined on these data.")
         return BeforeAfter(table, text, columns)
     below = int(current["below_3"])
     again = int(current.get("below_3_after_recovery", below))
-    text = (
-        f"{first:.2f} re-identifications were expected in the original file, {last:.2f} now; "
-        f"{plural(below, 'record matches', 'records match')} fewer than 3 on "
-        f"{', '.join(roles.keys)} (3 and 5 are the customary limits)"
+    text = message(
+        "{first} re-identifications were expected in the original file, {last} now; "
+        "{below} fewer than 3 on {keys} (3 and 5 are the customary limits)",
+        first=formatted(first, ".2f"),
+        last=formatted(last, ".2f"),
+        below=plural(below, "record matches", "records match"),
+        keys=", ".join(roles.keys),
     )
     if again != below:
-        text += f", {count(again)} once missing values that follow from the file are filled in"
+        text += ", " + message(
+            "{again} once missing values that follow from the file are filled in",
+            again=count(again),
+        )
     text += "."
     if uncertain:
-        text += " Keys were post-randomised: their true risk is lower than the number says."
+        text += " " + message("Keys were post-randomised: the true risk is lower than this number.")
     return BeforeAfter(table, text, columns)
 
 
@@ -96,15 +104,20 @@ def compare_columns(
     rows |= {label: (one.info.perfect, one.value) for label, one in losses.items()}
     table = pd.DataFrame(rows, index=["original", "current"]).T
     table.index.names = ["column", "number"]
-    text = (
-        f"{count(changed)} of {count(current.size)} cells differ from the original file after "
-        f"{plural(n_steps, 'step')}."
+    text = message(
+        "{changed} of {size} cells differ from the original file after {n_steps}.",
+        changed=count(changed),
+        size=count(current.size),
+        n_steps=plural(n_steps, "step"),
     )
     for il1s in (one.value for one in losses.values() if one.info is IL1S):
         names = [n for n in roles.numeric if is_number(current[n])]
-        text += (
-            f" Values of {join(names)} changed by {number(2**0.5 * il1s)} standard deviations on "
-            f"average (IL1s = {number(il1s)}; there is no threshold)."
+        text += " " + message(
+            "Values of {name} changed by {x} standard deviations on average (IL1s = {y}; "
+            "there is no threshold).",
+            name=join(names),
+            x=number(2**0.5 * il1s),
+            y=number(il1s),
         )
     return BeforeAfter(table, text, {"current": losses})
 
@@ -121,17 +134,18 @@ def risk_measurements(
     count where they are right, as in the check of local suppression.
     """
     from riskeval.measures.assess import file_measurements
+    from riskeval.measures.request import Limits
 
     measured = file_measurements(
-        file,
-        roles.keys,
-        weights=roles.weights,
-        household=roles.household,
-        sensitive=roles.sensitive,
+        Microdata(
+            file, keys=roles.keys, weight=roles.weights, household=roles.household,
+            sensitive=roles.sensitive,
+        ),
         kind="perturbed",
+        limits=Limits(),
         options={"recovery": recovery_arguments(original, file, roles)},
         numbers=numbers,
-    )
+    )  # fmt: skip
     numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
     return [*measured, *(_risk_of_numbers(original, file, numeric) if numeric else ())]
 
@@ -149,7 +163,7 @@ def _risk_of_numbers(
         Measurement(INTERVAL, interval.rate, records=len(file)),
         Measurement(
             LINKED, linkage.expected_rate_two, records=len(file),
-            baseline=min(2 * linkage.chance, 1.0), against="linking at random",
+            baseline=min(2 * linkage.chance, 1.0), against=message("linking at random"),
         ),
     ]  # fmt: skip
 

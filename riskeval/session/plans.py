@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskeval.session.steps import Step
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, percent, plural
@@ -40,7 +41,7 @@ class PlanSearch(Result):
     Attributes
     ----------
     plans : DataFrame
-        One row a plan that was carried out in full, in the order of the search: `plan` (number),
+        One row per plan that was carried out in full, in the order of the search: `plan` (number),
         `steps` (text), `risk`, `loss`, `cells_lost` (share of the key cells that became missing),
         one column for each other risk, `within` (all limits are met), `front`.
     steps : mapping of int to tuple of Step
@@ -101,23 +102,32 @@ class PlanSearch(Result):
     def summary(self) -> str:
         """Say how many plans were tried, which is the best, and what the axes mean."""
         asked = ", ".join(f"{name} {number(limit)}" for name, limit in self.limits.items())
-        text = (
-            f"{plural(int(self.plans['front'].sum()), 'plan is', 'plans are')} on the front of "
-            f"risk and loss, of {count(len(self.plans))} that were carried out and measured"
+        text = message(
+            "{n} on the front of risk and loss, of {all} that were carried out and measured",
+            n=plural(int(self.plans["front"].sum()), "plan is", "plans are"),
+            all=count(len(self.plans)),
         )
-        text += "." if self.finished else " before the search ended."
+        text += "." if self.finished else (" " + message("before the search ended."))
         if self.best is None:
-            text += f" None is within the limits ({asked})."
+            text += " " + message("None is within the limits ({asked}).", asked=asked)
         else:
             row = self.plans[self.plans["plan"] == self.best].to_dict("records")[0]
-            text += (
-                f" Within the limits ({asked}) plan {self.best} loses least: {row['steps']}; loss "
-                f"{percent(row['loss'])}, {percent(row['cells_lost'])} of the key "
-                f"cells missing, risk {percent(row['risk'])} of the original's."
+            text += " " + message(
+                "Within the limits ({asked}) plan {best} loses least: {steps}; loss {loss}, "
+                "{cells_lost} of the key cells missing, risk {risk} of the original's.",
+                asked=asked,
+                best=self.best,
+                steps=row["steps"],
+                loss=percent(row["loss"]),
+                cells_lost=percent(row["cells_lost"]),
+                risk=percent(row["risk"]),
             )
         return text + (
-            " Risk is the largest of the measured risks, each as a part of the original's; loss "
-            "is the mean over the columns of what can no longer be told about them."
+            " "
+            + message(
+                "Risk is the largest of the measured risks, each relative to that of the "
+                "original; loss is the mean over the columns of the detail lost."
+            )
         )
 
     def figure(self) -> Figure:

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from riskeval.protection.household import read_households
 from riskeval.protection.registry import VERBS
-from synthpop.microdata.frame.checks import check_columns, check_names, check_numeric, check_weights
+from synthpop.microdata.frame.checks import check_columns, check_names, check_numeric
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.methods import method_type
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.statistics.formula import Allowed, read_formula
 
 KNOWN_OF_HIERARCHIES = ("minimal_generalization", "household_keys")
@@ -83,32 +82,25 @@ def pairs(
     return tuple((key, listed_names(columns)) for key, columns in (value or {}).items())
 
 
-def check_roles(frame: pd.DataFrame, roles: SessionRoles) -> None:
-    """Raise an InputError with everything that is wrong with the roles."""
-    faults = Faults("ProtectionSession")
+def check_roles(faults: Faults, file: Microdata, roles: SessionRoles) -> None:
+    """Raise an InputError with everything that is wrong with the roles beside those of the file."""
+    frame = file.frame
     check_names(faults, frame)
-    faults.raise_if_any()
-    if not roles.keys:
-        faults.add("keys", "no key is given", hint="Name at least one column.")
-    check_columns(faults, frame, dict.fromkeys(roles.keys), "key")
-    check_numeric(faults, frame, roles.numeric, "numeric")
-    for role in ("strata", "sensitive", "pram", "household_variables", "household_keys"):
+    for role in ("strata", "pram", "household_variables", "household_keys"):
         check_columns(faults, frame, dict.fromkeys(getattr(roles, role)), role)
+    if roles.weights is None and file.weights is not None:
+        faults.add("weights", "are an array", hint="Make them a column of the file.")
     if roles.household is not None:
-        read_households(faults, frame, roles.household, declared=roles.household_variables)
+        read_households(faults, file, declared=roles.household_variables)
     elif roles.household_variables or roles.household_keys:
         faults.add("household", "is not given", hint="Name the column of household ids.")
     for name in roles.household_keys:
         if name not in roles.keys:
             faults.add("household_keys", f"{name!r} is not a key")
-    if roles.weights is not None and check_columns(faults, frame, [roles.weights], "weights"):
-        check_weights(faults, frame[roles.weights], roles.weights)
     for key, columns in roles.linked:
         if key not in roles.keys:
             faults.add("linked", f"{key!r} is not a key")
         check_columns(faults, frame, columns, "linked")
     for total, parts in roles.components:
         check_numeric(faults, frame, [total, *parts], "components")
-    for name in set(roles.keys) & set(roles.sensitive):
-        faults.add(name, "is a key and sensitive", hint="Choose one of the two.")
     faults.raise_if_any()

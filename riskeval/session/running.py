@@ -14,9 +14,10 @@ from riskeval.session.measure import individual_risk_of
 from riskeval.session.roles import SessionRoles, fill_from_roles
 from riskeval.session.script import CURRENT, uses_current_risk
 from riskeval.session.steps import Step, plain
-from riskeval.shared.files import read_seed
+from riskeval.shared.files import read_secret
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 
 def prepare_step(
@@ -39,14 +40,24 @@ def prepare_step(
     arguments.update(parameters)
     arguments = fill_from_roles(verb, arguments, allowed, roles)
     if verb == "suppress_risky" and isinstance(arguments.get("column"), str):
-        arguments.setdefault("risk", CURRENT)  # several columns: estimated anew between them
+        arguments.setdefault("risk", CURRENT)  # several columns: re-estimated between them
     if "seed" in allowed:
-        arguments["seed"] = read_seed(faults, arguments.get("seed")).seed
+        arguments["seed"] = read_secret(faults, arguments.get("seed")).seed
     for name in allowed:
         if name not in arguments and known[name].default is known[name].empty:
             faults.add(verb, f"needs {name!r}", hint="Give it, or declare its role.")
     faults.raise_if_any()
     return Step(verb, {name: plain(name, arguments[name]) for name in allowed if name in arguments})
+
+
+def with_secret_seed(
+    verb: str, arguments: dict[str, Any], streams: Streams, number: int
+) -> dict[str, Any]:
+    """Return the arguments of a step, its seed (or that of the streams) made secret by the key."""
+    if not VERBS[verb].draws:
+        return arguments
+    own = Streams(resolve_seed(arguments.get("seed", streams.seed)), streams.key)
+    return {**arguments, "seed": own.number("protect", number, verb)}
 
 
 def with_seed(verb: str, arguments: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def write_script(
 ) -> str:
     """Return Python that reads the original, repeats the steps and writes the result."""
     lines = [
-        '"""Repeat a protection session."""',
+        '"""Repeat a protection session. Confidential: its seeds undo the protection."""',
         "",
         "import pandas as pd",
         "",

@@ -19,7 +19,7 @@ from riskeval.session.running import prepare_step, run_step
 from riskeval.session.steps import Step
 from synthpop.microdata.messages.errors import Faults, InputError, MicrodataError
 from synthpop.microdata.messages.parameters import NONE, Between, Whole, check, check_choice
-from synthpop.microdata.statistics.streams import Streams, resolve_seed
+from synthpop.microdata.statistics.streams import Streams, fresh_secret, resolve_seed
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
@@ -69,7 +69,8 @@ def search_plans(
         What may be done with a key instead of what the search proposes: lists of breaks, or
         mappings of a new category to old ones, from fine to coarse. An empty list: the key stays.
     seed : int, optional
-        For noise and swapping; every plan draws from it in the same way.
+        For noise and swapping; every plan draws from it in the same way. Leave it out for a file
+        that is to be released: the draws of the plan that is taken can else be guessed.
     progress : callable, optional
         Called with the number of plans and the seconds so far.
 
@@ -108,7 +109,8 @@ def search_plans(
     accepted = _read_limits(session, {"k": 3} if limits is None else limits)
     _check(session, accepted, seconds, plans, recodings)
     longest = seconds or (60.0 if plans is None else np.inf)
-    search = _Search(session, accepted, dict(recodings or {}), resolve_seed(seed))
+    used = fresh_secret() if seed is None else resolve_seed(seed)
+    search = _Search(session, accepted, dict(recodings or {}), used)
     finished = True
     for _ in search.run():
         elapsed = time.monotonic() - started
@@ -257,7 +259,9 @@ class _Search:
     def _with_seed(self, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if not VERBS[verb].draws:
             return arguments
-        return {**arguments, "seed": int(Streams(self.seed).at("plans", verb).integers(2**31))}
+        streams, names = Streams(self.seed), ("plans", verb)
+        secret = streams.number(*names) if streams.secret else None
+        return {**arguments, "seed": secret or int(streams.at(*names).integers(2**31))}
 
     def _measure(self, released: pd.DataFrame, steps: tuple[Step, ...]) -> PlanTrial:
         session = self.session

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from riskeval.protection.result import Protected, changed_cells, own_frame
+from riskeval.protection.result import Protected, changed_cells
 from riskeval.session.measure import (
     BeforeAfter,
     compare_columns,
@@ -20,19 +20,23 @@ from riskeval.session.measure import (
 from riskeval.session.roles import SessionRoles, check_roles, pairs
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.script import write_script
+from riskeval.session.session_verdict import session_verdict
 from riskeval.session.steps import Step, history_of
 from riskeval.session.store import ORIGINAL, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.frames import listed_names
-from synthpop.microdata.frame.native import in_library, library_of
+from synthpop.microdata.frame.native import in_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Shown
 from synthpop.microdata.messages.show import view
 from synthpop.microdata.messages.text import join, plural
 from synthpop.microdata.pages.page import check_page
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.version import __version__
 
 if TYPE_CHECKING:
@@ -112,7 +116,7 @@ class ProtectionSession(SessionVerbs, Shown):
         self,
         data: Any,
         *,
-        keys: Sequence[str],
+        keys: Sequence[str] | None = None,
         numeric: Sequence[str] = (),
         weights: str | None = None,
         household: str | None = None,
@@ -124,22 +128,26 @@ class ProtectionSession(SessionVerbs, Shown):
         household_keys: str | Sequence[str] = (),
         components: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
+        faults = Faults("ProtectionSession")
+        file = as_file(
+            data, faults, keys=keys, numeric=numeric, weights=weights, household=household,
+            sensitive=sensitive,
+        )  # fmt: skip
         self.roles = SessionRoles(
-            listed_names(keys),
-            listed_names(numeric),
-            weights,
-            household,
+            file.roles.keys,
+            file.roles.numeric,
+            file.roles.weight,
+            file.roles.household,
             listed_names(() if strata is None else strata),
-            listed_names(sensitive),
+            file.roles.sensitive,
             pairs(linked),
             listed_names(pram),
             listed_names(household_variables),
             listed_names(household_keys),
             pairs(components),
         )
-        self._library = library_of(data)
-        self.original_frame = own_frame(data)
-        check_roles(self.original_frame, self.roles)
+        check_roles(faults, file, self.roles)
+        self._library, self.original_frame = file.library, file.indexed
         self._steps: list[Step] = []
         self._position = 0
         self._at = 0
@@ -224,7 +232,7 @@ class ProtectionSession(SessionVerbs, Shown):
         return self.go_to(self._position + _allowed("steps", steps, len(self.undone)))
 
     def history(self) -> pd.DataFrame:
-        """One row a step in effect: `verb`, `arguments`, `seed`, and what it changed if it ran."""
+        """One row per step in effect: `verb`, `arguments`, `seed`, and what it changed."""
         return history_of(self.steps, self._changes)
 
     @property
@@ -255,6 +263,18 @@ class ProtectionSession(SessionVerbs, Shown):
         after = self._once("measurements", self._stamp(), measured[1])
         compared = partial(compare_risks, before, after, roles, uncertain)
         return self._out(self._once("risk", self._stamp(), compared))
+
+    def verdict(self) -> ReleaseVerdict:
+        """Say what speaks against publishing the current file, all of its columns looked at.
+
+        Judged are the limits of `Limits`, amounts of numeric keys that are unchanged, identifiers,
+        texts and dates of birth, columns that tell more than a key, and repeated records.
+        """
+        files = self.original_frame, self.current_frame()
+        measured = self.risk().measurements["current"].values()
+        judged = partial(session_verdict, *files, self.roles, measured)
+        verdict: ReleaseVerdict = self._once("verdict", self._stamp(), judged)
+        return verdict
 
     def utility(self) -> BeforeAfter:
         """What the columns in a role have lost: filled cells, categories, mean, deviation.
@@ -369,9 +389,16 @@ class ProtectionSession(SessionVerbs, Shown):
     def summary(self) -> str:
         """Return the file, its roles and the steps in effect, in sentences."""
         verbs = ", ".join(step.verb for step in self.steps)
-        steps = f"{plural(self._position, 'step')}: {verbs}." if verbs else "No step so far."
+        steps = (
+            f"{plural(self._position, 'step')}: {verbs}." if verbs else message("No step so far.")
+        )
         records, keys = plural(len(self.original_frame), "record"), join(self.roles.keys)
-        return f"Protection of {records} with the key variables {keys}. {steps}"
+        return message(
+            "Protection of {records} with the key variables {keys}. {steps}",
+            records=records,
+            keys=keys,
+            steps=steps,
+        )
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() if self._position else view(self.summary())

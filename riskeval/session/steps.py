@@ -13,6 +13,7 @@ import pandas as pd
 
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.methods import Method
+from synthpop.microdata.statistics.streams import is_secret
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,16 @@ def arguments(parameters: Mapping[str, Any]) -> str:
 
 
 def history_of(steps: Sequence[Step], changes: Mapping[int, tuple[int, int]]) -> pd.DataFrame:
-    """Return one row a step; `changes` are cells and records changed, by number of the step."""
+    """Return one row a step; `changes` are cells and records changed, by number of the step.
+
+    A secret seed is not shown.
+    """
     rows = []
     for number, step in enumerate(steps, start=1):
         cells, records = changes.get(number, (None, None))
         shown = {name: value for name, value in step.parameters.items() if name != "seed"}
-        rows.append((number, step.verb, arguments(shown), step.seed, cells, records))
+        seed = step.seed if step.seed is not None and not is_secret(step.seed) else None
+        rows.append((number, step.verb, arguments(shown), seed, cells, records))
     names = ["step", "verb", "arguments", "seed", "cells", "records"]
     frame = pd.DataFrame(rows, columns=names, dtype=object)  # no seed passes through a float
     return frame.astype({"step": "int64", "seed": "Int64", "cells": "Int64", "records": "Int64"})

@@ -85,9 +85,9 @@ def folder_of(root: Path) -> Folder:
 
 def _name(root: Path, draft: Path) -> str:
     """Return a name for an original; the one that the folder holds stays until the commit."""
-    digest, held = file_hash(draft), root / ORIGINAL
-    is_other = held.exists() and file_hash(held) != digest
-    return f"original-{digest[:16]}.parquet" if is_other else ORIGINAL
+    digest, held = file_hash(draft), sorted(root.glob("original*.parquet"))
+    same = [path.name for path in held if file_hash(path) == digest]
+    return same[0] if same else f"original-{digest[:16]}.parquet" if held else ORIGINAL
 
 
 def _to_parquet(frame: pd.DataFrame, path: Path) -> None:

@@ -24,12 +24,8 @@ class SessionVerbs(ABC):
         breaks: int | Sequence[Any],
         labels: Sequence[Any] | None = ...,
         spacing: str = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.global_recode`` on the current file; see there."""
-
-    def group_categories(self, column: str, *, groups: Mapping[Any, Any]) -> Protected:
-        """Run ``riskeval.protect.group_categories`` on the current file; see there."""
-
+    ) -> Protected: ...
+    def group_categories(self, column: str, *, groups: Mapping[Any, Any]) -> Protected: ...
     def top_bottom_code(
         self,
         column: str,
@@ -40,12 +36,10 @@ class SessionVerbs(ABC):
         weights: str | None = ...,
         household: str | None = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.top_bottom_code`` on the current file; see there."""
-
+    ) -> Protected: ...
     def local_suppression(
         self,
-        keys: Sequence[str] = ...,
+        keys: Sequence[str] | None = ...,
         *,
         k: int = ...,
         importance: Sequence[int] | Mapping[str, int] | None = ...,
@@ -59,9 +53,7 @@ class SessionVerbs(ABC):
         household_keys: Sequence[str] = ...,
         weights: str | Sequence[str] | None = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.local_suppression`` on the current file; see there."""
-
+    ) -> Protected: ...
     def suppress_risky(
         self,
         column: str | Sequence[str],
@@ -71,9 +63,7 @@ class SessionVerbs(ABC):
         importance: Sequence[int] | Mapping[str, int] | None = ...,
         weights: str | None = ...,
         household: str | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.suppress_risky`` on the current file; see there."""
-
+    ) -> Protected: ...
     def minimal_generalization(
         self,
         hierarchies: Mapping[str, Any],
@@ -83,17 +73,13 @@ class SessionVerbs(ABC):
         node: Mapping[str, int] | None = ...,
         household: str | None = ...,
         household_keys: Sequence[str] = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.minimal_generalization`` on the current file; see there."""
-
+    ) -> Protected: ...
     def mondrian(
-        self, keys: Sequence[str] = ..., *, k: int, household: str | None = ...
-    ) -> Protected:
-        """Run ``riskeval.protect.mondrian`` on the current file; see there."""
-
+        self, keys: Sequence[str] | None = ..., *, k: int, household: str | None = ...
+    ) -> Protected: ...
     def local_recoding(
         self,
-        keys: Sequence[str] = ...,
+        keys: Sequence[str] | None = ...,
         *,
         k: int = ...,
         hierarchies: Mapping[str, Any] | None = ...,
@@ -101,9 +87,7 @@ class SessionVerbs(ABC):
         household: str | None = ...,
         household_variables: Sequence[str] = ...,
         household_keys: Sequence[str] = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.local_recoding`` on the current file; see there."""
-
+    ) -> Protected: ...
     def pram(
         self,
         columns: str | Sequence[str] = ...,
@@ -117,13 +101,11 @@ class SessionVerbs(ABC):
         household: str | None = ...,
         household_variables: Sequence[str] = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.pram`` on the current file; see there."""
-
+    ) -> Protected: ...
     def record_swap(
         self,
         *,
-        household: str = ...,
+        household: str | None = ...,
         hierarchy: Sequence[str],
         similar: Sequence[str] | Sequence[Sequence[str]],
         risk_keys: Sequence[str] = ...,
@@ -134,9 +116,7 @@ class SessionVerbs(ABC):
         risk: Any = ...,
         risk_threshold: float | None = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.record_swap`` on the current file; see there."""
-
+    ) -> Protected: ...
     def create_new_id(
         self,
         column: str,
@@ -144,12 +124,10 @@ class SessionVerbs(ABC):
         within: str | Sequence[str] | None = ...,
         also: Sequence[str] = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.create_new_id`` on the current file; see there."""
-
+    ) -> Protected: ...
     def microaggregate(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         k: int = ...,
         method: Literal[
@@ -175,12 +153,10 @@ class SessionVerbs(ABC):
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.microaggregate`` on the current file; see there."""
-
+    ) -> Protected: ...
     def add_noise(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
         | NoiseMethod
@@ -193,12 +169,10 @@ class SessionVerbs(ABC):
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.add_noise`` on the current file; see there."""
-
+    ) -> Protected: ...
     def rank_swap(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         p: float | None = ...,
         strata: str | Sequence[str] | None = ...,
@@ -211,9 +185,7 @@ class SessionVerbs(ABC):
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.rank_swap`` on the current file; see there."""
-
+    ) -> Protected: ...
     def shuffle(
         self,
         *,
@@ -224,12 +196,10 @@ class SessionVerbs(ABC):
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.shuffle`` on the current file; see there."""
-
+    ) -> Protected: ...
     def mv_top_code(
         self,
-        variables: Sequence[str] = ...,
+        variables: Sequence[str] | None = ...,
         *,
         alpha: float = ...,
         covariance: str = ...,
@@ -238,12 +208,8 @@ class SessionVerbs(ABC):
         household_variables: Sequence[str] = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.mv_top_code`` on the current file; see there."""
-
-    def merge_household_file(self, households: Any, household: str = ...) -> Protected:
-        """Run ``riskeval.protect.merge_household_file`` on the current file; see there."""
-
+    ) -> Protected: ...
+    def merge_household_file(self, households: Any, household: str = ...) -> Protected: ...
     def weights(
         self,
         column: str = ...,
@@ -253,5 +219,4 @@ class SessionVerbs(ABC):
         estimates: str | Sequence[str] = ...,
         household: str | None = ...,
         seed: int | None = ...,
-    ) -> Protected:
-        """Run ``riskeval.protect.weights`` on the current file; see there."""
+    ) -> Protected: ...

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric, check_weights
+from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_names, check_finite, is_number, n_columns, numbers
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import count, plural
-from synthpop.microdata.statistics.streams import Streams, resolve_seed
+from synthpop.microdata.roles.microdata import as_file
+from synthpop.microdata.statistics.streams import Streams, fresh_secret, resolve_seed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,38 +56,21 @@ class FilePair:
 def read_files(
     faults: Faults, original: Any, released: Any, weights: Any = None, released_weights: Any = None
 ) -> FilePair:
-    """Return both files with their weights; note empty files and bad weights."""
-    x, y = as_frame(original, "original"), as_frame(released, "released")
-    for name, frame in (("original", x), ("released", y)):
-        if len(frame) == 0:
+    """Return both files with their weights; note empty files and bad weights.
+
+    A release of a file that names its weights has those of the same column.
+    """
+    first = as_file(original, faults, weights=weights, subject="original")
+    own = first.roles.weight if weights is None else None
+    if released_weights is None and own in getattr(released, "columns", ()):
+        released_weights = own
+    second = as_file(
+        released, faults, weights=released_weights, subject="released", said="released_weights"
+    )
+    for name, file in (("original", first), ("released", second)):
+        if len(file) == 0:
             faults.add(name, "has no records")
-    wx = read_weights(faults, x, weights, "weights")
-    return FilePair(x, y, wx, read_weights(faults, y, released_weights, "released_weights"))
-
-
-def read_weights(
-    faults: Faults, frame: pd.DataFrame, weights: Any, argument: str = "weights"
-) -> np.ndarray | None:
-    """Weights from a column name or from an array of the length of the file; checked."""
-    if weights is None:
-        return None
-    if isinstance(weights, str):
-        if not check_columns(faults, frame, [weights], argument):
-            return None
-        return check_weights(faults, frame[weights], weights)
-    array = np.asarray(weights)
-    if array.ndim != 1:
-        faults.add(argument, "are not one column", hint="Give a column or its name.")
-        return None
-    values = pd.Series(array)
-    if len(values) != len(frame):
-        faults.add(
-            argument,
-            f"has {plural(len(values), 'value')} for {plural(len(frame), 'record')}",
-            hint="Give one weight a record.",
-        )
-        return None
-    return check_weights(faults, values, argument)
+    return FilePair(first.frame, second.frame, first.weights, second.weights)
 
 
 def check_both(faults: Faults, files: FilePair, names: Sequence[str], role: str) -> bool:
@@ -117,7 +102,11 @@ def check_paired(faults: Faults, files: FilePair) -> None:
     if not files.paired:
         faults.add(
             "released",
-            f"{plural(len(files.y), 'record')} against {count(len(files.x))} of the original",
+            message(
+                "{title} against {x} of the original",
+                title=plural(len(files.y), "record"),
+                x=count(len(files.x)),
+            ),
             hint="Row i of both files must be the same unit.",
         )
 
@@ -141,6 +130,14 @@ def read_seed(faults: Faults, seed: int | None) -> Streams:
     seed_or_none = Whole(0) | NONE
     check(faults, {"seed": seed_or_none}, {"seed": seed})
     return Streams(resolve_seed(seed) if seed_or_none.allows(seed) else 0)
+
+
+def read_secret(faults: Faults, seed: int | None) -> Streams:
+    """Return the streams of draws that protect: without a seed one of 128 bits is drawn for them.
+
+    A seed of 64 bits or less can be found by trying, and gives the draws to whoever finds it.
+    """
+    return read_seed(faults, fresh_secret() if seed is None else seed)
 
 
 def drawn_rows(n: int, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from synthpop.microdata.messages.errors import InputError, MicrodataError
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.message import as_messages, joined_by, message
 
 __all__ = [
     "GROUPS", "UNITS", "MeasureInfo", "Measurement", "attempt", "attribution", "joined",
@@ -77,6 +77,7 @@ class MeasureInfo:
     def __post_init__(self) -> None:
         if not self.title:
             object.__setattr__(self, "title", self.name.replace("_", " "))
+        as_messages(self, "title", "meaning", "source")
 
     def applies_to(self, kind: str) -> bool:
         """Whether the number means what it says for a kind of file."""
@@ -136,6 +137,9 @@ class Measurement:
     applies: bool = True
     note: str = ""
 
+    def __post_init__(self) -> None:
+        as_messages(self, "limit_source", "against", "note")
+
     @property
     def key(self) -> str:
         """Name of the measure and its target: ``"disco: health"``."""
@@ -146,7 +150,7 @@ class Measurement:
         """Title of the measure and its target: ``"DiSCO of health"``."""
         if not self.target:
             return self.info.title
-        return said("{title} of {target}", title=gettext(self.info.title), target=self.target)
+        return message("{title} of {target}", title=message(self.info.title), target=self.target)
 
     @property
     def share(self) -> float:
@@ -167,15 +171,14 @@ class Measurement:
 
     def noted(self, *notes: str) -> Measurement:
         """Return the measurement with more notes, separated by semicolons."""
-        texts = [text for note in (self.note, *notes) for text in note.split("; ") if text]
-        return replace(self, note="; ".join(dict.fromkeys(texts)))
+        return replace(self, note=joined(self.note, *(n for n in notes if n not in self.note)))
 
 
 def attribution(
     name: str, title: str, meaning: str, source: str, unit: Unit = "share"
 ) -> MeasureInfo:
     """Return what a number on the attribution of values to persons is."""
-    return MeasureInfo(name, "attribution risk", "low", unit, meaning, source, title)
+    return MeasureInfo(name, message("attribution risk"), "low", unit, meaning, source, title)
 
 
 def not_measured(
@@ -200,11 +203,11 @@ def attempt(
 
 def joined(*notes: str) -> str:
     """Return the notes that say something, in one text, each once."""
-    return "; ".join(dict.fromkeys(note for note in notes if note))
+    return joined_by("; ", dict.fromkeys(note for note in notes if note))
 
 
 def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:
-    """Return one row a measurement, with everything that its info and itself say."""
+    """Return one row per measurement, with everything that its info and itself say."""
     rows: list[dict[str, Any]] = [
         {
             "name": one.info.name,
@@ -229,7 +232,17 @@ def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:
         }
         for one in measurements
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return text_frame(
+        rows, COLUMNS, "title", "against", "limit_source", "meaning", "note", "source"
+    )
+
+
+def text_frame(rows: list[dict[str, Any]], columns: Sequence[str], *texts: str) -> pd.DataFrame:
+    """Return rows as a table whose columns of messages keep what they were made from."""
+    frame = pd.DataFrame(rows, columns=list(columns))
+    for name in texts:  # the text type of pandas would make them plain
+        frame[name] = pd.Series([row[name] for row in rows], index=frame.index, dtype=object)
+    return frame
 
 
 COLUMNS = (

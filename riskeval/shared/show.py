@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from synthpop.microdata.messages.language import current_language, gettext
+from synthpop.microdata.messages.message import written
 from synthpop.microdata.messages.suppression import rounded, rounded_share
 from synthpop.microdata.messages.text import number, short_percent
 
@@ -28,7 +30,14 @@ def shown(row: Any, external: bool = False) -> str:
     return short_percent(value) if unit in SHARES else number(value)
 
 
+@written
 def lower(title: str) -> str:
-    """A title inside a sentence: its first letter small, unless the word has other capitals."""
-    first = title.split()[0]
-    return title if first[1:] != first[1:].lower() else title[0].lower() + title[1:]
+    """A title inside a sentence: its first letter small, unless the word has other capitals.
+
+    Other languages than English keep their capitals.
+    """
+    text = gettext(str(title))
+    first = text.split()[0]
+    if current_language() != "en" or first[1:] != first[1:].lower():
+        return text
+    return text[0].lower() + text[1:]

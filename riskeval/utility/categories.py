@@ -14,9 +14,10 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_names, listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +27,7 @@ class MissingLoss(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a variable: `variable`, `original`, `released` (missing values), `new` (missing in
+        One row per variable: `variable`, `original`, `released` (missing values), `new` (missing in
         the release only, m_j), `filled` (missing in the original only), `percent` (new ones, mp_j),
         `percent_original`, `percent_released`. `new` and `filled` are -1 and `percent` is the
         difference of the two percentages where rows are not paired.
@@ -42,15 +43,22 @@ class MissingLoss(TableResult):
     def summary(self) -> str:
         """Return how many values were lost, and where most."""
         worst = self.table.iloc[int(np.argmax(self.table["percent"].to_numpy()))]
-        most = f"most in {worst['variable']} ({worst['percent']:.3g} % of the records)"
+        most = message(
+            "most in {variable} ({percent} % of the records)",
+            variable=worst["variable"],
+            percent=formatted(worst["percent"], ".3g"),
+        )
         if not self.paired:
-            return (
-                f"Rows are not paired: shares of missing values are compared; they grow {most}, "
-                "in percentage points. 0 is no loss."
+            return message(
+                "Rows are not paired: shares of missing values are compared; they grow {most}, "
+                "in percentage points. 0 is no loss.",
+                most=most,
             )
-        return (
-            f"{plural(self.total, 'value is', 'values are')} missing in the release that the "
-            f"original has, {most}. 0 is no loss (Templ 2017, equations 5.2 and 5.3)."
+        return message(
+            "{total} missing in the release that the original has, {most}. 0 is no loss "
+            "(Templ 2017, equations 5.2 and 5.3).",
+            total=plural(self.total, "value is", "values are"),
+            most=most,
         )
 
 
@@ -132,8 +140,8 @@ class Entropy(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a variable: `variable`, `original`, `released`, `difference` (released - original),
-        `relative` (difference in percent of the original), `categories_original`,
+        One row per variable: `variable`, `original`, `released`, `difference` (released less
+        original), `relative` (difference in percent of the original), `categories_original`,
         `categories_released`.
     missing : str
     """
@@ -144,11 +152,14 @@ class Entropy(TableResult):
     def summary(self) -> str:
         """Return the variable that lost most detail."""
         worst = self.table.iloc[int(np.argmin(self.table["difference"].to_numpy()))]
-        return (
-            f"Entropy (detail of a variable, 0 when all records are alike): {worst['variable']} "
-            f"changed from {worst['original']:.4g} to {worst['released']:.4g}, the largest loss of "
-            f"{plural(len(self.table), 'variable')}. Equal entropy does not mean equal "
-            "distributions."
+        return message(
+            "Entropy (detail of a variable, 0 when all records are alike): {variable} "
+            "changed from {original} to {released}, the largest loss of {n}. Equal entropy "
+            "does not mean equal distributions.",
+            variable=worst["variable"],
+            original=formatted(worst["original"], ".4g"),
+            released=formatted(worst["released"], ".4g"),
+            n=plural(len(self.table), "variable"),
         )
 
 

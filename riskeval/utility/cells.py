@@ -14,6 +14,7 @@ from riskeval.shared.files import check_both, read_files
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, number, percent, plural
 
@@ -41,10 +42,10 @@ class CellChanges(TableResult):
     Attributes
     ----------
     cells : DataFrame
-        One row a cell, margins included: the variables ("all" in a margin), `original`,
-        `released`, and one column a metric.
+        One row per cell, margins included: the variables ("all" in a margin), `original`,
+        `released`, and one column per metric.
     table : DataFrame
-        One row a metric: `mean`, `median`, `q90`, `largest`.
+        One row per metric: `mean`, `median`, `q90`, `largest`.
     false_zero, false_nonzero : int
         Cells that are empty in the release only, and in the original only.
     unit : str
@@ -63,12 +64,19 @@ class CellChanges(TableResult):
         moved = int((self.cells["original"] != self.cells["released"]).sum())
         n = len(self.cells)
         mean, largest = (float(rows["mean"].iloc[0]), float(rows["largest"].iloc[0]))
-        return (
-            f"{count(moved)} of {plural(n, 'cell')} ({percent(moved / max(n, 1))}) changed; the "
-            f"{rows.index[0]} distance is {number(mean)} {self.unit} on average, "
-            f"{number(largest)} at most. {plural(self.false_zero, 'cell')} became empty and "
-            f"{count(self.false_nonzero)} filled. There is no threshold: compare releases of the "
-            "same file."
+        return message(
+            "{moved} of {n} ({share}) changed; the {index} distance is {mean} {unit} on "
+            "average, {largest} at most. {false_zero} became empty and {false_nonzero} "
+            "filled. There is no threshold: compare releases of the same file.",
+            moved=count(moved),
+            n=plural(n, "cell"),
+            share=percent(moved / max(n, 1)),
+            index=rows.index[0],
+            mean=number(mean),
+            unit=self.unit,
+            largest=number(largest),
+            false_zero=plural(self.false_zero, "cell"),
+            false_nonzero=count(self.false_nonzero),
         )
 
 

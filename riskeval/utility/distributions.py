@@ -14,14 +14,16 @@ from riskeval.utility.tables import coded_alike
 from synthpop.microdata.frame.frames import as_names, as_numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import MOST_TIMES, Whole, check
 from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import formatted
 from synthpop.microdata.statistics.weighted import quantile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistributionDistance(TableResult):
-    """Distances between distributions, one row a variable; 0 is no loss, 1 the largest.
+    """Distances between distributions, one row per variable; 0 is no loss, 1 the largest.
 
     Attributes
     ----------
@@ -41,12 +43,19 @@ class DistributionDistance(TableResult):
 
     def summary(self) -> str:
         """Return the mean distance and the variable with the largest."""
-        text = f"{self.measure} distance of single variables: {self.mean:.4g} on average"
+        text = message(
+            "{measure} distance of single variables: {mean} on average",
+            measure=self.measure,
+            mean=formatted(self.mean, ".4g"),
+        )
         known = self.table["distance"].to_numpy(dtype=np.float64)
         if np.isfinite(known).any():
-            text += f", {self.largest:.4g} at most ("
+            text += ", " + message("{largest} at most (", largest=formatted(self.largest, ".4g"))
             text += f"{self.table['variable'].iloc[int(np.nanargmax(known))]})"
-        return f"{text}; 0: the same distribution, 1: nothing in common. There is no threshold."
+        return message(
+            "{text}; 0: the same distribution, 1: nothing in common. There is no threshold.",
+            text=text,
+        )
 
 
 @same_library

@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskeval.shared.measurement import Direction, MeasureInfo, Measurement, Unit
 from synthpop.microdata.messages.entries import NamedEntry
+from synthpop.microdata.messages.message import joined_by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,9 +50,8 @@ class UtilityInput:
 
     def why(self, names: Sequence[str]) -> str:
         """Why some variables cannot all be compared; empty when they can."""
-        return "; ".join(
-            f"{name} {self.not_compared[name]}" for name in names if name in self.not_compared
-        )
+        absent = [name for name in names if name in self.not_compared]
+        return joined_by("; ", [f"{name} " + self.not_compared[name] for name in absent])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

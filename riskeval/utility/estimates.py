@@ -109,7 +109,7 @@ def estimate(
 def domain_table(
     request: EstimateRequest, statistic: str, term: str, x: pd.Series, y: pd.Series
 ) -> pd.DataFrame:
-    """Estimates, standard errors and bounds of both files, one row a domain, "all" first."""
+    """Estimates, standard errors and bounds of both files, one row per domain, "all" first."""
     first = estimate(request, statistic, x, 0)
     same_line = statistic in POVERTY and request.line == "original"
     threshold = first.threshold if same_line else None

@@ -22,9 +22,10 @@ from synthpop.microdata.frame.codes import encode, recode_to
 from synthpop.microdata.frame.frames import as_names, as_numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.distances import known_ranges
 
 TYPES = ("numeric", "nominal", "ordinal", "semicontinuous")
@@ -60,11 +61,15 @@ class GowerDistance(Result):
         """Return the mean distance and the variable that moved most."""
         worst = self.by_variable.iloc[int(np.argmax(self.by_variable["distance"].to_numpy()))]
         unchanged = float(np.mean(self.per_record == 0))
-        return (
-            f"Released records are {self.distance:.4g} away from their originals on average "
-            f"(generalised Gower distance, Templ 2017, equation 5.11: 0 no change, 1 the largest); "
-            f"{percent(unchanged, 1)} did not change. {worst['variable']} moved most "
-            f"({worst['distance']:.4g}). There is no threshold: compare releases of the same file."
+        return message(
+            "Released records are {distance} away from their originals on average "
+            "(generalised Gower distance, Templ 2017, equation 5.11: 0 no change, 1 the "
+            "largest); {unchanged} did not change. {variable} changed most ({farthest}). "
+            "There is no threshold: compare releases of the same file.",
+            distance=formatted(self.distance, ".4g"),
+            unchanged=percent(unchanged, 1),
+            variable=worst["variable"],
+            farthest=formatted(worst["distance"], ".4g"),
         )
 
 

@@ -15,9 +15,10 @@ from riskeval.utility.overlaps import BOUNDS, OUTSIDE, finish, mean_of
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.indicators.results import OVERALL
 
 
@@ -30,7 +31,7 @@ class IndicatorComparison(TableResult):
     variable : str
     indicators : tuple of str
     table : DataFrame
-        One row an indicator and domain ("all" first): `indicator`, `domain`, `original`,
+        One row per indicator and domain ("all" first): `indicator`, `domain`, `original`,
         `released`, `difference` (bias: released - original), `relative` (absolute difference in
         percent of the original), `variance_original`, `variance_released`, `relative_variance`
         (absolute difference in percent of the original variance), `mse` (difference squared +
@@ -53,24 +54,33 @@ class IndicatorComparison(TableResult):
         for name in self.indicators:
             rows = self.table[self.table["indicator"] == name]
             overall = rows[rows["domain"] == OVERALL].iloc[0]
-            text = (
-                f"{name} of {self.variable}: {overall['original']:.4g} in the original, "
-                f"{overall['released']:.4g} in the release ({overall['relative']:.3g} % apart; "
-                f"confidence intervals overlap by {percent(overall['overlap'], 1)})."
+            text = message(
+                "{name} of {variable}: {original} in the original, {released} in the release "
+                "({relative} % apart; confidence intervals overlap by {overlap}).",
+                name=name,
+                variable=self.variable,
+                original=formatted(overall["original"], ".4g"),
+                released=formatted(overall["released"], ".4g"),
+                relative=formatted(overall["relative"], ".3g"),
+                overlap=percent(overall["overlap"], 1),
             )
             domains = rows.iloc[1:]
             if len(domains):
-                text += (
-                    f" Over {len(domains)} domains the relative difference is "
-                    f"{mean_of(domains['relative']):.3g} % on average, at most "
-                    f"{domains['relative'].max():.3g} %."
+                text += " " + message(
+                    "Over {domains} domains the relative difference is {relative} % on average, at "
+                    "most {max} %.",
+                    domains=len(domains),
+                    relative=formatted(mean_of(domains["relative"]), ".3g"),
+                    max=formatted(domains["relative"].max(), ".3g"),
                 )
             lines.append(text)
         lines.append(
-            "There is no threshold of its own: a difference well inside the interval of the "
-            "original cannot be told from sampling error."
+            message(
+                "There is no threshold: a difference well inside the interval of the original "
+                "cannot be distinguished from sampling error."
+            )
         )
-        return " ".join(lines)
+        return joined_by(" ", lines)
 
 
 @same_library

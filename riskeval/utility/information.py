@@ -13,8 +13,9 @@ from riskeval.shared.files import check_numbers, compares_rows, ones, read_files
 from synthpop.microdata.frame.frames import as_names, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.robust import classical, correlations, robust, squared_distances
 
 NAN = float("nan")
@@ -68,28 +69,37 @@ class InformationLoss(Result):
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         names = ["il1", "il1s", "eigenvalues", "robust_eigenvalues", "correlations"]
         names += ["inverse_correlations", "mahalanobis"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
 
     def summary(self) -> str:
         """Return the losses in words."""
-        text = (
-            f"Information loss of {', '.join(self.variables)} (0 is none; there is no threshold: "
-            "compare releases of the same file)."
+        text = message(
+            "Information loss of {variables} (0 is none; there is no threshold: compare "
+            "releases of the same file).",
+            variables=", ".join(self.variables),
         )
         if np.isfinite(self.il1s):
-            text += (
-                f" Values moved by {self.il1s:.4g} sqrt(2) standard deviations on average (IL1s, "
-                f"Templ 2017, equation 5.9) and by {percent(self.il1)} of their size (IL1)."
+            text += " " + message(
+                "Values moved by {il1s} sqrt(2) standard deviations on average (IL1s, Templ "
+                "2017, equation 5.9) and by {il1} of their size (IL1).",
+                il1s=formatted(self.il1s, ".4g"),
+                il1=percent(self.il1),
             )
         if np.isfinite(self.eigenvalues):
-            text += f" The eigenvalues of the correlations changed by {self.eigenvalues:.4g} in sum"
+            text += " " + message(
+                "The eigenvalues of the correlations changed by {eigenvalues} in total",
+                eigenvalues=formatted(self.eigenvalues, ".4g"),
+            )
             if np.isfinite(self.correlations):
-                text += f", correlations by {self.correlations:.4g} on average"
+                text += ", " + message(
+                    "correlations by {correlations} on average",
+                    correlations=formatted(self.correlations, ".4g"),
+                )
             text += "."
-        return " ".join([text, *(f"{note[0].upper()}{note[1:]}." for note in self.notes)])
+        return joined_by(" ", [text, *map(sentence, self.notes)])
 
 
 @same_library
@@ -150,7 +160,9 @@ def information_loss(
     x, y = numbers(files.x, names), numbers(files.y, names)
     notes: list[str] = []
     if not paired:
-        notes.append("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
+        notes.append(
+            message("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
+        )
     table = _cells(x, y if paired else np.full_like(x, NAN), files.wx, names)
     structure = correlation_losses(x, y, (files.wx, files.wy), notes)
     robust_eigen, mahalanobis = _robust(x, y, paired, files.wx, notes)
@@ -220,14 +232,14 @@ def correlation_losses(
     complete = [~np.isnan(values).any(axis=1) for values in (x, y)]
     empty = {"eigenvalues": NAN, "correlations": NAN, "inverse_correlations": NAN}
     if min(rows.sum() for rows in complete) < 2:
-        notes.append("fewer than two complete records: correlations are not compared")
+        notes.append(message("fewer than two complete records: correlations are not compared"))
         return empty
     rx, ry = (
         correlations(values[rows], None if w is None else w[rows])
         for values, rows, w in zip((x, y), complete, weights, strict=True)
     )
     if np.isnan(rx).any() or np.isnan(ry).any():
-        notes.append("a variable has no spread: correlations are not compared")
+        notes.append(message("a variable has no spread: correlations are not compared"))
         return empty
     upper = np.triu_indices(len(rx), 1)
     return {
@@ -252,7 +264,9 @@ def eigenvalue_difference(first: np.ndarray, second: np.ndarray) -> float:
 
 def _inverse_difference(rx: np.ndarray, ry: np.ndarray, notes: list[str]) -> float:
     if min(np.linalg.eigvalsh(rx)[0], np.linalg.eigvalsh(ry)[0]) < 1e-12:
-        notes.append("variables depend on each other: inverse correlations are not compared")
+        notes.append(
+            message("variables depend on each other: inverse correlations are not compared")
+        )
         return NAN
     dx, dy = np.diag(np.linalg.inv(rx)), np.diag(np.linalg.inv(ry))
     dx, dy = dx / np.linalg.norm(dx), dy / np.linalg.norm(dy)
@@ -275,7 +289,7 @@ def _robust(
     za, zb = (a - a.mean(axis=0)) / spread_a, (b - b.mean(axis=0)) / spread_b
     first, second = robust(za), robust(zb)
     if why := first.fallback or second.fallback:
-        notes.append(f"robust estimates fell back to classical ones: {why}")
+        notes.append(message("robust estimates fell back to classical ones: {why}", why=why))
         first, second = classical(za), classical(zb)
     eigen = eigenvalue_difference(first.covariance, second.covariance)
     if not paired:

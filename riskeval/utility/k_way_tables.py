@@ -14,6 +14,7 @@ from riskeval.utility.tables import table_distance
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import percent, plural
@@ -33,7 +34,7 @@ class TableDistances(TableResult):
     size : int
         Variables of a table.
     table : DataFrame
-        One row a table, the largest total variation first: `variables`, `total_variation`, `ut`,
+        One row per table, the largest total variation first: `variables`, `total_variation`, `ut`,
         `ut2`, `aitchison`, `hellinger`, `n_cells`, `empty_original`, `empty_released`.
     mean : float
         Mean total variation.
@@ -47,11 +48,16 @@ class TableDistances(TableResult):
 
     def summary(self) -> str:
         """Return the mean, and the table that fits worst."""
-        return (
-            f"{plural(len(self.table), 'table')} of {self.size} variables: on average "
-            f"{percent(self.mean)} of the records would have to move to make original and release "
-            f"equal, at most {percent(self.largest)} ({self.table['variables'].iloc[0]}). 0 is no "
-            "loss; large tables differ more by chance alone: compare releases of the same file."
+        return message(
+            "{n} of {size} variables: on average {mean} of the records would have to move "
+            "to make original and release equal, at most {largest} ({variables}). 0 is no "
+            "loss; large tables differ more by chance alone: compare releases of the same "
+            "file.",
+            n=plural(len(self.table), "table"),
+            size=self.size,
+            mean=percent(self.mean),
+            largest=percent(self.largest),
+            variables=self.table["variables"].iloc[0],
         )
 
 

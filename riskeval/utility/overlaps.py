@@ -17,6 +17,7 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result, TableResult
 from synthpop.microdata.messages.text import percent
@@ -126,7 +127,7 @@ class IntervalOverlap(TableResult):
     coverage : float
         Mean share of the original intervals that the released ones cover.
     table : DataFrame
-        One row a term and domain: `term`, `domain`, `original`, `released` (estimates),
+        One row per term and domain: `term`, `domain`, `original`, `released` (estimates),
         `lower_original`, `upper_original`, `lower_released`, `upper_released`, `overlap`,
         `coverage`.
     level : float
@@ -144,16 +145,25 @@ class IntervalOverlap(TableResult):
     def summary(self) -> str:
         """Return the mean overlap and the worst term."""
         known = self.table["overlap"].dropna()
-        text = (
-            f"Confidence intervals of {len(known)} estimates overlap by {percent(self.overlap, 1)} "
-            "on average (Karr et al., 2006; 100 %: the same intervals, 0: they do not meet). Two "
-            "intervals of the same length that are half a length apart overlap by 50 %."
+        text = message(
+            "Confidence intervals of {known} estimates overlap by {overlap} on average "
+            "(Karr et al., 2006; 100 %: the same intervals, 0: they do not meet). Two "
+            "intervals of the same length that are half a length apart overlap by 50 %.",
+            known=len(known),
+            overlap=percent(self.overlap, 1),
         )
         if len(known):
             worst = self.table.iloc[int(np.nanargmin(self.table["overlap"].to_numpy(float)))]
-            text += f" Lowest: {worst['term']} ({worst['domain']}), {percent(worst['overlap'], 1)}."
+            text += " " + message(
+                "Lowest: {term} ({domain}), {overlap}.",
+                term=worst["term"],
+                domain=worst["domain"],
+                overlap=percent(worst["overlap"], 1),
+            )
         if self.without:
-            text += f" {self.without} estimates have no interval in one of the files."
+            text += " " + message(
+                "{without} estimates have no interval in one of the files.", without=self.without
+            )
         return text
 
 

@@ -13,6 +13,7 @@ from riskeval.utility.families import MEANS
 from riskeval.utility.regression_models import build_model
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
@@ -39,15 +40,18 @@ class PredictionQuality(Result):
     per_record: np.ndarray
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         return pd.DataFrame({"measure": ["mean", "median"], "value": [self.mean, self.median]})
 
     def summary(self) -> str:
         """Return the relative change of fitted values."""
-        return (
-            f"Fitted values of {self.formula} change by {percent(self.mean)} of their size on "
-            f"average (median {percent(self.median)}; Templ 2017, equation 5.10). 0 is no loss; "
-            "there is no threshold: compare releases of the same file."
+        return message(
+            "Fitted values of {formula} change by {mean} of their size on average (median "
+            "{median}; Templ 2017, equation 5.10). 0 is no loss; there is no threshold: "
+            "compare releases of the same file.",
+            formula=self.formula,
+            mean=percent(self.mean),
+            median=percent(self.median),
         )
 
 
@@ -102,7 +106,11 @@ def prediction_quality(
     if at == "fitted" and not files.paired:
         faults.add(
             "released",
-            f"{plural(len(files.y), 'record')} against {count(len(files.x))} of the original",
+            message(
+                "{title} against {x} of the original",
+                title=plural(len(files.y), "record"),
+                x=count(len(files.x)),
+            ),
             hint='Use at="original".',
         )
     model = build_model(faults, files, formula, family)

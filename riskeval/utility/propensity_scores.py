@@ -21,7 +21,9 @@ from riskeval.shared.files import (
 from riskeval.utility.design import model_matrix
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import (
     MOST_TIMES,
     NONE,
@@ -32,7 +34,7 @@ from synthpop.microdata.messages.parameters import (
 )
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
 from synthpop.microdata.statistics import propensity as formulas
 from synthpop.microdata.statistics.logistic import fit_logistic
 from synthpop.microdata.statistics.streams import Streams
@@ -105,29 +107,40 @@ class Propensity(Result):
     seed: int
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         names = ["pmse", *UNDER_THE_NULL, "specks", "share"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
 
     def summary(self) -> str:
         """Return the score in words, with the usual reading of the ratio."""
         largest = self.share * (1 - self.share)
-        text = (
-            f"Propensity score ({self.model}) of {', '.join(self.variables)}: pMSE {self.pmse:.4g} "
-            f"(0: the files cannot be told apart; {largest:.4g}: completely)."
+        text = message(
+            "Propensity score ({model}) of {variables}: pMSE {pmse} (0: the files cannot "
+            "be told apart; {largest}: completely).",
+            model=self.model,
+            variables=", ".join(self.variables),
+            pmse=formatted(self.pmse, ".4g"),
+            largest=formatted(largest, ".4g"),
         )
         if np.isfinite(self.pmse_ratio):
-            text += (
-                f" That is {self.pmse_ratio:.3g} times the {self.expected:.3g} expected by chance "
-                f"from {NULLS[self.null]}. A ratio near 1 is the best; up to 3 is good and above "
-                "10 means a model of the release that misses something (rule of thumb of Raab, "
-                "Nowok and Dibben, 2021). A perturbed copy of the same records can be below 1."
+            text += " " + message(
+                "That is {pmse_ratio} times the {expected} expected by chance from {nulls}. A "
+                "ratio near 1 is the best; up to 3 is good and above 10 means that a model of "
+                "the release misses something (rule of thumb of Raab, Nowok and Dibben, 2021). "
+                "A perturbed copy of the same records can be below 1.",
+                pmse_ratio=formatted(self.pmse_ratio, ".3g"),
+                expected=formatted(self.expected, ".3g"),
+                nulls=NULLS[self.null],
             )
         if self.drawn:
-            drawn = f"{count_text(self.n_original)} and {plural(self.n_released, 'record')}"
-            text += f" From {drawn} drawn at random."
+            drawn = message(
+                "{n_original} and {n_released}",
+                n_original=count_text(self.n_original),
+                n_released=plural(self.n_released, "record"),
+            )
+            text += " " + message("From {drawn} drawn at random.", drawn=drawn)
         if not self.converged:
-            text += " The logistic fit stopped before it converged."
+            text += " " + message("The logistic fit stopped before it converged.")
         return text
 
 
@@ -324,7 +337,7 @@ def _fitter(model: Any, z: np.ndarray) -> tuple[Fit, str, list[bool]]:
             converged.append(fitted_model.converged)
             return fitted_model.probabilities, fitted_model.rank
 
-        return logistic, "logistic regression", converged
+        return logistic, message("logistic regression"), converged
     from sklearn.base import clone
     from sklearn.tree import DecisionTreeClassifier
 
@@ -353,7 +366,7 @@ def _with_null(
     scale = 1 / m_eff if result.null == "synthesis" else both
     if result.permutations:
         values = []
-        for r in range(result.permutations):
+        for r in repeated(result.permutations, "permutations"):
             labels = streams.at("permutation", r).permutation(case.labels)
             weights = _scaled(case.raw, labels, case.share)
             mixed = replace(case, labels=labels, weights=weights)

@@ -14,9 +14,10 @@ from riskeval.utility.overlaps import OUTSIDE, finish, mean_of
 from riskeval.utility.regression_models import FittedRegression, Model, build_model
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +29,7 @@ class RegressionComparison(TableResult):
     formula : str
     family : str
     table : DataFrame
-        One row a coefficient: `term`, `original`, `released`, `difference`, `relative` (absolute
+        One row per coefficient: `term`, `original`, `released`, `difference`, `relative` (absolute
         difference in percent of the original), `se_original`, `se_released`, the four bounds,
         `overlap`, `coverage`, `standardised` (absolute difference in standard errors of the
         original) and `same_conclusion` (both intervals leave out zero on the same side, or both
@@ -56,16 +57,27 @@ class RegressionComparison(TableResult):
     def summary(self) -> str:
         """Return how many coefficients keep their meaning, and the mean overlap."""
         known = self.table[self.table["overlap"].notna()]
-        text = (
-            f"{self.family} regression {self.formula}: the intervals of {len(known)} coefficients "
-            f"overlap by {percent(self.overlap, 1)} on average (100 %: the same intervals), and "
-            f"{int(known['same_conclusion'].astype(bool).sum())} of them lead to the same "
-            f"conclusion about their sign at {100 * self.level:g} % confidence."
+        text = message(
+            "{family} regression {formula}: the intervals of {known} coefficients overlap "
+            "by {overlap} on average (100 %: the same intervals), and {agreeing} of them "
+            "lead to the same conclusion about their sign at {level} % confidence.",
+            family=self.family,
+            formula=self.formula,
+            known=len(known),
+            overlap=percent(self.overlap, 1),
+            agreeing=int(known["same_conclusion"].astype(bool).sum()),
+            level=formatted(100 * self.level, "g"),
         )
         if np.isfinite(self.r_squared).all():
-            text += f" R squared {self.r_squared[0]:.4g} and {self.r_squared[1]:.4g}."
+            text += " " + message(
+                "R squared {a} and {b}.",
+                a=formatted(self.r_squared[0], ".4g"),
+                b=formatted(self.r_squared[1], ".4g"),
+            )
         if self.dropped:
-            text += f" Not estimable in both files: {', '.join(self.dropped)}."
+            text += " " + message(
+                "Not estimable in both files: {dropped}.", dropped=", ".join(self.dropped)
+            )
         return text
 
 

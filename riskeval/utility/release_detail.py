@@ -6,6 +6,7 @@ import numpy as np
 
 from riskeval.shared.measurement import Measurement, not_measured
 from riskeval.utility.entry import UtilityInput, UtilityMeasure, utility_number
+from synthpop.microdata.messages.message import message
 
 LEVELS_KEPT = utility_number(
     "levels_kept", "Detail kept", "overlap",
@@ -22,7 +23,7 @@ def _detail(files: UtilityInput) -> list[Measurement]:
     shares = [min(1.0, shared / n_levels) for n_levels, shared in files.levels.values() if n_levels]
     names = files.variables
     suppressed = [files.suppressed[name] for name in names]
-    levels = not_measured([LEVELS_KEPT], "no category was named")
+    levels = not_measured([LEVELS_KEPT], message("no category was specified"))
     if shares:
         levels = [Measurement(LEVELS_KEPT, float(np.mean(shares)))]
     return [*levels, Measurement(MISSING, float(np.mean(suppressed)), note=files.why(names))]

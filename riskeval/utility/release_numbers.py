@@ -9,6 +9,7 @@ from riskeval.utility.entry import UtilityInput, UtilityMeasure, utility_number
 from riskeval.utility.information import correlation_losses, information_loss
 from synthpop.microdata.frame.frames import is_number, numbers
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 
 IL1S = utility_number(
     "il1s", "IL1s", "loss",
@@ -33,7 +34,7 @@ def _numbers(files: UtilityInput) -> list[Measurement]:
     names = files.shared(files.numeric)
     infos, note = [IL1S, EIGENVALUES, CORRELATIONS], files.why(files.numeric)
     if not names:
-        return not_measured(infos, note or "no numeric variable was named")
+        return not_measured(infos, note or message("no numeric variable was specified"))
     moved = _moved(files, names, note)
     return moved + attempt(infos[1:], "", lambda: _structure(files, names, note))
 
@@ -41,14 +42,14 @@ def _numbers(files: UtilityInput) -> list[Measurement]:
 def _moved(files: UtilityInput, names: list[str], note: str) -> list[Measurement]:
     """IL1s of linked records: mean over the cells of |x - y| / (sqrt(2) S)."""
     if files.rows is None:
-        return not_measured([IL1S], "records cannot be linked one to one")
+        return not_measured([IL1S], message("records cannot be linked one to one"))
     x = numbers(files.original, names)
     known = [column[~np.isnan(column)] for column in x.T]
     spread = np.array([values.std(ddof=1) if len(values) > 1 else 0.0 for values in known])
     distance = np.abs(x[files.rows] - numbers(files.released, names))
     cells = ~np.isnan(distance) & (spread > 0)
     if not cells.any():
-        return not_measured([IL1S], "no number can be compared")
+        return not_measured([IL1S], message("no number can be compared"))
     value = float((distance / np.where(spread > 0, np.sqrt(2) * spread, 1.0))[cells].mean())
     return [Measurement(IL1S, value, note=note)]
 
@@ -57,7 +58,7 @@ def _structure(files: UtilityInput, names: list[str], note: str) -> list[Measure
     """Change of the (weighted) correlation matrix of complete records."""
     infos = [EIGENVALUES, CORRELATIONS]
     if len(names) == 1:
-        return not_measured(infos, "one variable has no correlations")
+        return not_measured(infos, message("one variable has no correlations"))
     x, y = numbers(files.original, names), numbers(files.released, names)
     whys: list[str] = []
     losses = correlation_losses(x, y, (files.weights, files.released_weights), whys)

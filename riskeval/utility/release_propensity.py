@@ -6,6 +6,7 @@ from riskeval.shared.measurement import Measurement, joined, not_measured
 from riskeval.utility.entry import UtilityInput, UtilityMeasure, utility_number
 from riskeval.utility.propensity_scores import propensity
 from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.statistics.streams import Streams
 
@@ -39,13 +40,15 @@ def _propensity(files: UtilityInput) -> list[Measurement]:
         categorical=few, share=0.5, max_rows=files.most_records,
         seed=int(Streams(files.seed).at("compare", "propensity").integers(2**62)),
     )  # fmt: skip
-    sampled = f"at most {plural(files.most_records, 'record')} of each file, drawn at random"
+    sampled = message(
+        "at most {n} of each file, drawn at random", n=plural(files.most_records, "record")
+    )
     text = joined(
         note,
-        "" if result.converged else "the fit stopped before it converged",
+        "" if result.converged else message("the fit stopped before it converged"),
         sampled if result.drawn else "",
     )
-    source = "rule of thumb of Raab, Nowok and Dibben (2021)"
+    source = message("rule of thumb of Raab, Nowok and Dibben (2021)")
     return [
         Measurement(PMSE, result.pmse, note=text),
         Measurement(PMSE_RATIO, result.pmse_ratio, limit=10.0, limit_source=source, note=text),

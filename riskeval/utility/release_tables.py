@@ -8,6 +8,7 @@ from riskeval.shared.measurement import Measurement, attempt, not_measured
 from riskeval.utility.distributions import hellinger
 from riskeval.utility.entry import UtilityInput, UtilityMeasure, utility_number
 from riskeval.utility.k_way_tables import table_distances
+from synthpop.microdata.messages.message import message
 
 HELLINGER = utility_number(
     "hellinger", "Hellinger distance", "loss",
@@ -24,7 +25,7 @@ def _tables(files: UtilityInput) -> list[Measurement]:
     names = list(dict.fromkeys(files.shared(categories)))
     note = files.why([*files.keys, *files.sensitive])
     if not names:
-        return not_measured([HELLINGER, TABLES], note or "no category was named")
+        return not_measured([HELLINGER, TABLES], note or message("no category was specified"))
     x, y = files.original[names], files.released[names]
     both: dict[str, Any] = {
         "weights": files.weights, "released_weights": files.released_weights,

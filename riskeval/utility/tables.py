@@ -14,9 +14,10 @@ from synthpop.microdata.frame.codes import MISSING, cell_ids, encode, recode_to
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import POSITIVE, check, check_choice
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import number, percent, plural
+from synthpop.microdata.messages.text import formatted, number, percent, plural
 
 NAN = float("nan")
 LARGEST_ROWS = 50_000_000
@@ -59,7 +60,7 @@ class TableDistance(Result):
     left_out : dict
         Levels that only one of the files has, by variable, where they were left out.
     cells : DataFrame
-        One row an occupied cell: the levels, `original`, `released`, `difference`,
+        One row per occupied cell: the levels, `original`, `released`, `difference`,
         `relative` (difference / original) and `root` (difference of square roots).
     """
 
@@ -80,29 +81,37 @@ class TableDistance(Result):
     cells: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a measure: `measure`, `value`."""
+        """One row per measure: `measure`, `value`."""
         names = ["ut", "ut2", "aitchison", "total_variation", "hellinger"]
         return pd.DataFrame({"measure": names, "value": [getattr(self, name) for name in names]})
 
     def summary(self) -> str:
         """Return the distances in words."""
-        text = (
-            f"Table of {' x '.join(self.variables)} ({plural(self.n_cells, 'cell')}): cells differ "
-            f"by {self.ut:.4g} on average (UT) and by {self.ut2:.4g} % of their size (UT2); "
-            f"{percent(self.total_variation)} of the records would have to move to make both "
-            "equal. 0 is no loss; there is no threshold: compare releases of the same file."
+        text = message(
+            "Table of {variables} ({n_cells}): cells differ by {ut} on average (UT) and by "
+            "{ut2} % of their size (UT2); {total_variation} of the records would have to "
+            "move to make both equal. 0 is no loss; there is no threshold: compare "
+            "releases of the same file.",
+            variables=" x ".join(self.variables),
+            n_cells=plural(self.n_cells, "cell"),
+            ut=formatted(self.ut, ".4g"),
+            ut2=formatted(self.ut2, ".4g"),
+            total_variation=percent(self.total_variation),
         )
         if not np.isclose(self.total_original, self.total_released):
-            text += (
-                f" Totals were {number(self.total_original, 6)} and "
-                f"{number(self.total_released, 6)}; see the argument `total`."
+            text += " " + message(
+                "Totals were {total_original} and {total_released}; see the argument `total`.",
+                total_original=number(self.total_original, 6),
+                total_released=number(self.total_released, 6),
             )
         if self.empty_original:
             new = plural(self.empty_original, "cell is", "cells are")
-            text += f" {new} new in the release and not part of UT2."
+            text += " " + message("{new} new in the release and not part of UT2.", new=new)
         if self.left_out:
             pairs = "; ".join(f"{k}: {', '.join(map(str, v))}" for k, v in self.left_out.items())
-            text += f" Levels that only one file has were left out ({pairs})."
+            text += " " + message(
+                "Levels that only one file has were left out ({pairs}).", pairs=pairs
+            )
         return text
 
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 class PopulationTable:
     """A population as a frame with its households and regions numbered."""
 
-    frame: pd.DataFrame  # DataFrame, one row a person
+    frame: pd.DataFrame  # DataFrame, one row per person
     household: str | None  # column of household ids; None where every person stands alone
     index: np.ndarray  # int64 array, shape (n_persons,): household of each person
     # int64 array, shape (n_persons,): rows with the members of a household side by side

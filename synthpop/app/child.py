@@ -25,6 +25,7 @@ from synthpop.app.workspace import Workspace
 from synthpop.microdata.messages.errors import MicrodataError, MicrodataWarning
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.messages.language import use_language
+from synthpop.microdata.messages.message import Message
 
 WARM = "warm up"  # name of the thread that compiles kernels; its warnings are nobody's
 Send = Callable[[dict[str, Any]], None]
@@ -50,28 +51,32 @@ def run_job(workspace: Workspace, request: dict[str, Any], send: Send) -> None:
             project = Project.model_validate(request["project"])
             job = JOBS[request["job"]]
             with use_language(project.language):
-                value = job.function(JobRequest(workspace, project, request["arguments"], listen))
+                job_request = JobRequest(workspace, project, request["arguments"], listen)
+                value = finite(job.function(job_request))
     except MicrodataError as problem:
-        fault = str(problem)
+        with use_language(request["project"]["language"]):
+            fault = str(problem)
     except MemoryError:
         fault = "The memory is not enough for this. Choose fewer columns or a smaller file."
     except Exception as problem:  # noqa: BLE001  (the tab lives on whatever a job does)
         fault = f"This is a fault of the program ({type(problem).__name__}: {problem})."
     else:
-        result = {"value": finite(value), "notes": list(dict.fromkeys(notes))}
+        result = {"value": value, "notes": list(dict.fromkeys(notes))}
         send({"number": number, "event": "result", **result})
         return
     send({"number": number, "event": "fault", "message": fault})
 
 
 def finite(value: Any) -> Any:
-    """Return plain values with None for numbers that JSON does not have.
+    """Return plain values, messages written, with None for numbers that JSON does not have.
 
     Examples
     --------
     >>> finite({"a": [1.5, float("nan")]})
     {'a': [1.5, None]}
     """
+    if isinstance(value, Message):
+        return str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -15,8 +15,10 @@ from tempfile import TemporaryDirectory
 from synthpop.app.project import FILE, Project, data_files, folder_of, load
 from synthpop.app.state import STORED
 from synthpop.microdata.formats.atomic import is_temporary
+from synthpop.microdata.formats.disk import sync
 from synthpop.microdata.formats.places import file_hash
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count
 
 MEBI = 1024 * 1024
@@ -68,14 +70,18 @@ def stored_name(name: str) -> str:
 
     suffix = Path(name).suffix.lower()
     if suffix not in (*READERS, ARCHIVE, ".toml"):
-        what = f"files of type {suffix or '(none)'} are not read"
-        raise InputError.of("upload", "file", what, f"Choose one of {', '.join(READERS)}.")
+        what = message("files of type {suffix} are not read", suffix=suffix or "(none)")
+        raise InputError.of(
+            "upload", "file", what, message("Choose one of {names}.", names=", ".join(READERS))
+        )
     return f"data-{secrets.token_hex(8)}{suffix}"
 
 
 def too_large(size: int, limit: int) -> InputError:
     """Return the error of an upload that is too large."""
-    what = f"has {count(size / MEBI)} MB, more than {count(limit / MEBI)} MB"
+    what = message(
+        "has {n} MB, more than {limit} MB", n=count(size / MEBI), limit=count(limit / MEBI)
+    )
     hint = "Start the app with a larger --upload-limit, or leave out columns."
     return InputError.of("upload", "file", what, hint)
 
@@ -105,13 +111,15 @@ def unpack(source: Path, folder: Path, limit: int) -> Project:
         names = sorted(data_files(project))
         for name in names:
             if not (staging / name).is_file():
-                faults.add("file", f"lacks the data file {name}", hint=ANOTHER)
+                faults.add("file", message("lacks the data file {name}", name=name), hint=ANOTHER)
             elif (folder / name).exists() and file_hash(folder / name) != file_hash(staging / name):
-                what = f"holds another {name} than the open project"
+                what = message("holds another {name} than the open project", name=name)
                 faults.add("file", what, hint="Open it in a new tab of the browser.")
         faults.raise_if_any()
         for name in names:
+            sync(staging / name)
             (staging / name).replace(folder / name)
+        sync(folder)
     return project
 
 

@@ -24,6 +24,7 @@ from synthpop.app.docstrings import (
     quoted_words,
 )
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import TYPE, Method
 
 Kind = Literal[
@@ -292,7 +293,7 @@ def _read_option(faults: Faults, option: Option, entries: Mapping[str, Any]) -> 
         return _read_object(faults, option, text, entries)
     if option.kind == "choice":
         if text not in [value for value, _ in option.choices]:
-            faults.add(option.name, f"{text!r} is not a choice")
+            faults.add(option.name, message("{value} is not a choice", value=repr(text)))
         return text
     if option.kind in ("integer", "number"):
         return _read_number(faults, option, text)
@@ -314,7 +315,7 @@ def _read_object(faults: Faults, option: Option, name: str, entries: Mapping[str
         return name
     form = next((record for record in option.forms if record.name == name), None)
     if form is None:
-        faults.add(option.name, f"{name!r} is not a choice")
+        faults.add(option.name, message("{value} is not a choice", value=repr(name)))
         return None
     head = f"{option.name}.{name}."
     inner = {key[len(head) :]: value for key, value in entries.items() if key.startswith(head)}

@@ -60,7 +60,7 @@ def role_table(
     titles: Mapping[str, str],
     name: str,
 ) -> Tag:
-    """Return one row a column: its role to choose, what it holds, and why a role is suggested.
+    """Return one row per column: its role to choose, what it holds, and why a role is suggested.
 
     described: what ``describe_columns`` returns; name: command that gives a column its role
     """

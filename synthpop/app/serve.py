@@ -17,8 +17,7 @@ from synthpop.app.guard import new_token
 from synthpop.app.project import FILE
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
-from synthpop.microdata.formats.folder import private_folder
-from synthpop.microdata.formats.lock import LOCK
+from synthpop.microdata.formats.lock import LOCK, private_folder
 from synthpop.microdata.messages.errors import InputError
 
 UPLOAD_LIMIT = 2048

@@ -36,7 +36,7 @@ def spark_line(values: Sequence[float]) -> Tag | None:
 
 
 def spark_bars(counts: Sequence[float]) -> Tag | None:
-    """Return one bar a count, the highest of full height; None without counts."""
+    """Return one bar per count, the highest of full height; None without counts."""
     top = max(counts, default=0)
     if not top:
         return None

@@ -34,7 +34,7 @@ def plain_table(frame: pd.DataFrame, rows: int = MOST_ROWS) -> dict[str, Any]:
 
 def shown_result(result: Any, *tables: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return what a page shows of a result: its sentences and tables."""
-    return {"texts": result.summary().splitlines(), "tables": list(tables), **more}
+    return {"texts": str(result.summary()).splitlines(), "tables": list(tables), **more}
 
 
 def _text(value: Any) -> str:

@@ -5,35 +5,18 @@ What it lacks is looked up in the catalogue that all pages share.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from synthpop.microdata.messages.language import (
-    current_language,
-    gettext,
-    read_catalogue,
-    translated,
-    use_language,
-)
+from synthpop.microdata.messages.language import catalogue, current_language, gettext, use_language
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
-
-
-@cache
-def texts_of(language: str) -> dict[str, str]:
-    """Return the texts of a language by the English ones; none for English itself."""
-    if language == "en":
-        return {}
-    source = files("synthpop.app").joinpath(f"locale/{language}.po").read_text("utf-8")
-    return {english: text for (english, _), text in read_catalogue(source).items()}
 
 
 def translate(language: str, text: str, **values: Any) -> str:
     """Return a text in a language, with values filled in; English where there is no other."""
     with use_language(language):
-        translation = texts_of(language).get(text) or gettext(text)
-    return translation.format(**values) if values else translation
+        translation = said_here(text)
+        return translation.format(**values) if values else translation
 
 
 def t(text: str, **values: Any) -> str:
@@ -42,12 +25,14 @@ def t(text: str, **values: Any) -> str:
 
 
 def said_here(text: str) -> str:
-    """Return a finished sentence of a result or a fault in the language of the page.
+    """Return a text of the app, or what a result or a fault says, in the language of the page.
 
     Examples
     --------
     >>> with use_language("de"):
-    ...     said_here("Cancel"), said_here("1 of 4 limits is exceeded.")
-    ('Abbrechen', '1 von 4 Grenzen wird überschritten.')
+    ...     said_here("Cancel")
+    'Abbrechen'
     """
-    return texts_of(current_language()).get(text) or translated(text)
+    english = str(text)
+    translation = catalogue(current_language(), "synthpop.app").gettext(english)
+    return translation if translation != english else gettext(english)

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from synthpop.app.folders import stored_name, too_large
 from synthpop.app.tabs import Tabs
 from synthpop.app.workspace import OUT
+from synthpop.microdata.formats.atomic import replacing
 from synthpop.microdata.messages.errors import InputError, MicrodataError
 
 
@@ -23,7 +24,6 @@ def upload_route(tabs: Tabs) -> Callable[[Request], Any]:
         tab = tabs.tabs.get(request.path_params["key"])
         if tab is None:
             return JSONResponse({"text": "Load the page again."}, 404)
-        target: Path | None = None
         try:
             size = int(request.headers.get("content-length", "0"))
             if size > tabs.limit:
@@ -32,8 +32,6 @@ def upload_route(tabs: Tabs) -> Callable[[Request], Any]:
             target = tab.folder / stored_name(name)
             await _store(request, target, tabs.limit)
         except (MicrodataError, OSError, ValueError) as problem:
-            if target is not None:
-                target.unlink(missing_ok=True)
             text = str(problem) if isinstance(problem, MicrodataError) else "The disk is full."
             return JSONResponse({"text": text}, 413)
         return JSONResponse({"file": target.name})
@@ -42,16 +40,16 @@ def upload_route(tabs: Tabs) -> Callable[[Request], Any]:
 
 
 async def _store(request: Request, target: Path, limit: int) -> None:
-    target.touch(mode=0o600)
     size = 0
-    with target.open("wb") as stream:
+    with replacing(target, private=True) as draft, draft.open("wb") as stream:
         async for chunk in request.stream():
             size += len(chunk)
             if size > limit:
                 raise too_large(size, limit)
             stream.write(chunk)
-    if size == 0:
-        raise InputError.of("upload", "file", "is empty", "Choose a file with a header and rows.")
+        if size == 0:
+            hint = "Choose a file with a header and rows."
+            raise InputError.of("upload", "file", "is empty", hint)
 
 
 def download_route(tabs: Tabs) -> Callable[[Request], Any]:

@@ -79,7 +79,7 @@ class View:
         return lambda text, **values: translate(self.project.language, text, **values)
 
     def value(self, job: str, stamp: str | None = None) -> Any:
-        """Return the result of a job, for a stamp if one is given; None without one."""
+        """Return the result of a job, for a stamp if one is given; None if there is none."""
         outcome = self.outcomes.get(job)
         if outcome is None or (stamp is not None and outcome.stamp != stamp):
             return None

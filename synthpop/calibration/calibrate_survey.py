@@ -22,7 +22,7 @@ from synthpop.calibration.weights import design_effect
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, InputError
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, OneOf, Whole, check
-from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.roles.survey import Survey, as_survey
 
 METHODS = ("raking", "ipu", "linear", "logit", "exponential")
 DISTANCES: dict[str, Callable[[np.ndarray, np.ndarray], Distance]] = {
@@ -136,7 +136,7 @@ def calibrate(
     >>> calibrate(survey, [sex, old]).weights.round(6).tolist()
     [18.0, 42.0, 12.0, 28.0]
     """
-    check_survey(survey, "calibrate")
+    survey = checked_survey(survey, "calibrate")
     items = margin_list(margins)
     limits = LOGIT_BOUNDS if method == "logit" and bounds is None else bounds
     options = CalibrationOptions(
@@ -171,11 +171,13 @@ def calibrate(
     return result
 
 
-def check_survey(survey: object, subject: str) -> None:
-    """Raise an InputError where something else than a Survey is given."""
+def checked_survey(data: object, subject: str) -> Survey:
+    """Return a survey; raise an InputError where neither it nor a file with its roles is given."""
+    survey = as_survey(data)
     if not isinstance(survey, Survey):
         hint = "Name the roles of the columns: Survey(data, weight=..., household=...)."
         raise InputError.of(subject, "survey", f"is a {type(survey).__name__}", hint)
+    return survey
 
 
 def _check_options(margins: list[Margin], options: CalibrationOptions) -> None:

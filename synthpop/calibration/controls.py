@@ -56,7 +56,7 @@ class Controls:
         return f"{self.names[self.margin[k]]}: {self.labels[k]}"
 
     def table(self) -> pd.DataFrame:
-        """Return one row a control: its margin, its cell, and its level."""
+        """Return one row per control: its margin, its cell, and its level."""
         return pd.DataFrame(
             {
                 "margin": [self.names[m] for m in self.margin],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.calibration.calibrate_survey import check_survey, set_up
+from synthpop.calibration.calibrate_survey import checked_survey, set_up
 from synthpop.calibration.controls import controls_of
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.frame.native import same_library
@@ -36,7 +36,7 @@ class IntegerWeights(Result):
     weights : int64 array, shape (n_persons,)
         Each the whole number below or above the old weight; 0 is possible below 1.
     margins : DataFrame
-        One row a control: margin, cell, level, target (total under the old weights), achieved,
+        One row per control: margin, cell, level, target (total under the old weights), achieved,
         difference.
     changes : int
         Swaps made after the first draw.
@@ -53,8 +53,7 @@ class IntegerWeights(Result):
     def survey(self) -> Survey:
         """The survey with whole weights; persons of weight 0 are left out."""
         keep = self.weights > 0
-        frame = self.base.frame.loc[keep].reset_index(drop=True)
-        survey = Survey(frame, **self.base.roles.named())
+        survey = self.base.with_frame(self.base.frame.loc[keep])
         return survey.with_weights(self.weights[keep])
 
     def to_frame(self) -> pd.DataFrame:
@@ -121,7 +120,7 @@ def integerise(
     >>> rounded.margins["achieved"].tolist()
     [3.0, 5.0]
     """
-    check_survey(survey, "integerise")
+    survey = checked_survey(survey, "integerise")
     seed = resolve_seed(seed)
     controls = controls_of(survey, margin_list(margins), "integerise")
     problem = set_up(

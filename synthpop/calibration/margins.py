@@ -25,7 +25,7 @@ class Margin:
     Parameters
     ----------
     table : DataFrame, Series or number
-        One row a cell: category columns, named as in the survey, and one column of totals. A
+        One row per cell: category columns, named as in the survey, and one column of totals. A
         Series has the categories in its (named) index. A number is the total of everybody. The
         table need not cover every category: persons in none of its cells are not controlled by it.
         A missing category is a cell of the persons whose value is missing. Categories match by
@@ -140,7 +140,7 @@ class Margin:
         return what + (f" by {' x '.join(self.columns)}" if self.columns else "")
 
     def cell_labels(self) -> list[str]:
-        """Return one text a cell, such as ``sex=f, region=Tyrol``."""
+        """Return one text per cell, such as ``sex=f, region=Tyrol``."""
         if not self.columns:
             return ["all"]
         texts = [self.frame[name].astype(object).tolist() for name in self.columns]

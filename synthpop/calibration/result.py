@@ -27,7 +27,7 @@ class Calibration(Result):
     g : float64 array, shape (n_persons,)
         New over start weight.
     margins : DataFrame
-        One row a control: margin, cell, level, target, achieved, relative_error (achieved /
+        One row per control: margin, cell, level, target, achieved, relative_error (achieved /
         target - 1; where the target is 0, achieved over the gross total of the sample) and
         importance (missing: had to be met).
     converged : bool

@@ -35,7 +35,7 @@ class ZoneProblem:
     importance: np.ndarray  # float64, shape (n_controls,); infinite: must be met
     region_of_household: np.ndarray  # int64, shape (n_households,): -1 where it may live anywhere
     region_of_zone: np.ndarray  # int64, shape (n_zones,)
-    # one row a total as the margins give them: margin, level, area, control
+    # one row per total as the margins give them: margin, level, area, control
     margin: np.ndarray
     area: np.ndarray
     control: np.ndarray

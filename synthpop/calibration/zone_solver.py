@@ -26,7 +26,7 @@ FAR = 1e6  # times all weights: a step that ends there is too long
 ENTRIES = 30_000_000  # of derivatives and weights held at a time
 
 ByLevel = list[np.ndarray]
-"""One array a level, shape (n_areas, controls of the level)."""
+"""One array per level, shape (n_areas, controls of the level)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,10 @@ class ZoneHouseholds(Result):
     Attributes
     ----------
     survey : Survey
-        One row a person, household and zone with a count above zero: the columns of the survey,
+        One row per person, household and zone with a count above zero: the columns of the survey,
         those of the geography, ``zone_household`` (its household ids) and ``count`` (its weights).
     controls : DataFrame
-        One row a known total: margin, cell, level, target, balanced (under the fractional
+        One row per known total: margin, cell, level, target, balanced (under the fractional
         weights), achieved (under the counts), gap (achieved - target), relative_gap, band (the gap
         that is accepted) and within (whether it is not exceeded).
     geography : tuple of str
@@ -85,6 +85,39 @@ class ZoneHouseholds(Result):
         """Return the n totals with the largest relative gap."""
         order = np.argsort(-self.controls["relative_gap"].abs().to_numpy(), kind="stable")
         return self.controls.iloc[order[:n]]
+
+    def fit(self) -> pd.DataFrame:
+        """Return how near the totals of each margin are, as population syntheses are reported.
+
+        One row a margin: totals, exact (gap below one half), within_1, within_5, within_10 (shares
+        of totals above zero whose relative gap is at most so many percent), largest (gap), srmse
+        (root mean squared gap over the mean total; Pritchard and Miller 2012,
+        doi:10.1007/s11116-011-9367-4) and r2 (of achieved against target totals).
+        """
+        rows = []
+        for margin, part in self.controls.groupby("margin", sort=False):
+            target, gap = part["target"].to_numpy(), part["gap"].to_numpy()
+            relative = np.abs(gap[target > 0]) / target[target > 0]
+            spread = float(((target - target.mean()) ** 2).sum())
+            shares = {
+                f"within_{p}": float((relative <= p / 100).mean()) if len(relative) else np.nan
+                for p in (1, 5, 10)
+            }
+            squared, mean = float((gap**2).sum()), float(target.mean())
+            row = {"margin": margin, "totals": len(part), "exact": int((np.abs(gap) < 0.5).sum())}
+            srmse = np.sqrt(squared / len(part)) / mean if mean else np.nan
+            r2 = 1 - squared / spread if spread else np.nan
+            rows.append(
+                {**row, **shares, "largest": float(np.abs(gap).max()), "srmse": srmse, "r2": r2}
+            )
+        return pd.DataFrame(rows)
+
+    def copies(self) -> pd.DataFrame:
+        """Return one row a zone: its households, and how many different ones of the survey."""
+        households = self.survey.frame.drop_duplicates(ALLOTTED)
+        by_zone = households.groupby(self.zone, sort=False, observed=True)[COUNT]
+        table = by_zone.agg(households="sum", different="size")
+        return table.assign(most=by_zone.max()).reset_index()
 
     def conflict(self) -> str:
         """Name the totals that cannot be met together, those that are missed most first."""
@@ -141,7 +174,7 @@ def balance_zones(
     Parameters
     ----------
     survey : Survey
-    geography : DataFrame, one row a zone
+    geography : DataFrame, one row per zone
         Columns from the largest geography to the zone (country, region, zone): which zone lies
         where.
     margins : Margin or list of Margin
@@ -258,7 +291,7 @@ def _check(
         faults.add("geography", "has missing values", hint="Every zone lies somewhere.")
     if table[zone].duplicated().any():
         rows = np.flatnonzero(table[zone].duplicated())
-        faults.add(str(zone), "is there more than once", rows=rows, hint="Give one row a zone.")
+        faults.add(str(zone), "is there more than once", rows=rows, hint="Give one row per zone.")
     for outer, inner in itertools.pairwise(levels):
         several = table.groupby(inner, observed=True)[outer].nunique() > 1
         if several.any():
@@ -307,7 +340,7 @@ def _allotted(
     weights: ZoneWeights,
     seed: int,
 ) -> pd.DataFrame:
-    """Return one row a person, household and zone with the count of the household there."""
+    """Return one row per person, household and zone with the count of the household there."""
     streams = Streams(seed)
     zones, copies = [], []
     for z, counts in whole_counts(problem, weights, streams):
@@ -333,7 +366,7 @@ def _allotted(
 
 
 def _balanced(problem: ZoneProblem, weights: ZoneWeights) -> np.ndarray:
-    """Return what the fractional weights achieve, one number a known total."""
+    """Return what the fractional weights achieve, one number per known total."""
     position = np.zeros(len(problem.level), dtype=np.int64)
     for level in range(len(problem.areas)):
         own = problem.controls_of(level)
@@ -366,7 +399,7 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
 def _reduced(
     item: Margin, other_zones: pd.DataFrame, table: pd.DataFrame, zone: str
 ) -> Margin | None:
-    """Known totals of the zones that are done anew, less what the others have; None without any."""
+    """Known totals of the zones that are done again, less what the others have; or None."""
     left = item.targets.copy()
     frame = item.frame.copy()
     rows = np.ones(len(frame), dtype=bool)

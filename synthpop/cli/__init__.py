@@ -11,10 +11,12 @@ from typing import Annotated
 import typer
 
 from synthpop.cli import options
+from synthpop.cli.release import release
 from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
 from synthpop.microdata.formats.places import lies_below, place
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, OutputError
-from synthpop.microdata.messages.language import said, use_language
+from synthpop.microdata.messages.language import use_language
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.runs.command import command_line, guarded, workers_option, write_schema
 from synthpop.microdata.runs.installed import warn_of_others
@@ -30,6 +32,7 @@ def demo(
     workers: options.Workers = "1",
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("synthpop-demo"),
     scale: Annotated[float, typer.Option(help="Factor on the size of the population.")] = 1.0,
+    key: options.KeyFile = None,
 ) -> None:
     """Run the main job on the embedded survey and write a report with figures.
 
@@ -42,7 +45,7 @@ def demo(
     check(faults, {"--seed": Whole(0), "--scale": POSITIVE}, {"--seed": seed, "--scale": scale})
     faults.raise_if_any()
     plan = demo_runfile(seed=seed, scale=scale)
-    run_plan(plan, place(out), workers_option(workers), "synthpop demo")
+    run_plan(plan, place(out), workers_option(workers), "synthpop demo", key)
 
 
 @app.command()
@@ -52,10 +55,13 @@ def run(
     workers: options.Workers = "1",
     out: options.Out = None,
     anywhere: options.Anywhere = False,
+    key: options.KeyFile = None,
 ) -> None:
     """Simulate the population that a run file describes and write a report.
 
-    A run that was stopped resumes: run it again. The run file writes below its own folder; give
+    Persons and households are drawn from a secret key, kept in run.key in the folder: keep it in
+    the office. A run that was stopped resumes with it: run it again. The run file writes below its
+    own folder; give
     --anywhere where you trust it to write elsewhere.
 
     Example: synthpop run survey.toml --seed 1 --workers processes:4
@@ -71,7 +77,7 @@ def run(
     named = plan.run.out and place(plan.run.out, plan.folder)
     folder = place(out) if out else named or file.with_suffix("")
     check_targets(plan, folder, out_is_given=out is not None, anywhere=anywhere)
-    run_plan(plan, folder, workers_option(workers), f"synthpop run {file.name}")
+    run_plan(plan, folder, workers_option(workers), f"synthpop run {file.name}", key)
 
 
 @app.command()
@@ -354,6 +360,7 @@ def verify(
     answer(folder=folder, problems=problems)
 
 
+app.command()(release)
 app.command(
     name="app",
     help="Protect a file, judge a release or create a population in the browser,\n"
@@ -382,7 +389,7 @@ def profile(
     frame = read_table(file)
     result = profile_survey(frame)
     with use_language(language):
-        title = said("Columns of {file}", file=file.name)
+        title = message("Columns of {file}", file=file.name)
     write_profile(target, frame, profile=result, title=title, language=language)
     say(result.summary())
     say(f"Report: {target}")

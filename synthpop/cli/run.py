@@ -19,13 +19,13 @@ ONE_PART = (
 
 def repair_folder(file: Path, folder: Path, workers: int | str) -> None:
     """Make again what is damaged in the folder of a population, by its run file or "demo"."""
-    from synthpop.population.storage import read_manifest
+    from synthpop.population.storage import read_manifest, run_seed
     from synthpop.runfiles.demo import demo_runfile
     from synthpop.runfiles.runfile import load_runfile
 
     if str(file) == "demo":
-        identity = read_manifest(place(folder)).identity
-        plan = demo_runfile(seed=identity.fit_seed, scale=identity.scale)
+        scale = read_manifest(place(folder)).identity.scale
+        plan = demo_runfile(seed=run_seed(None, place(folder)), scale=scale)
         command = "synthpop demo"
     else:
         plan, command = load_runfile(file), f"synthpop run {file.name}"
@@ -38,12 +38,15 @@ def join_eu_silc(files: Sequence[Path], target: Path) -> None:
     from synthpop.runfiles.eu_silc import read_eu_silc
 
     write_table(read_eu_silc(files), target)
-    say(f"Wrote {target}, one row a person.")
+    say(f"Wrote {target}, one row per person.")
 
 
-def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
+def run_plan(
+    plan: Any, out: Place, workers: int | str, command: str, key: Path | None = None
+) -> None:
     """Fit, simulate and report as a run file says; `command` is what stands in the report."""
     from synthpop.population.read_once import read_once
+    from synthpop.population.run_key import KEY_FILE
     from synthpop.population.storage import expect_files, run_seed
     from synthpop.report.stored import FILE
     from synthpop.runfiles.checks import check_risk, every_fault
@@ -68,6 +71,7 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
         if fitted.population_stages:
             OUTPUT.left_behind = ONE_PART
         population = fitted.simulate(
+            key=key,
             scale=plan.run.scale,
             strata=plan.run.strata,
             out=out,
@@ -89,6 +93,7 @@ def run_plan(plan: Any, out: Place, workers: int | str, command: str) -> None:
         listener(Event("end", "report", 2, 2))
     say(population.summary())
     say(f"Report: {report}")
+    say(f"The secret key and the seed are in {out / KEY_FILE}: keep them, and give them to nobody.")
     answer(
         folder=out,
         report=report,

@@ -27,9 +27,10 @@ from synthpop.microdata.frame.block import Fallback, Sample
 from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Options
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, Between, OneOf, check
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
 from synthpop.models.encoding import distinct_numbers
 
 SMALLEST_STRATUM = 30
@@ -43,7 +44,9 @@ def _check_model(faults: Faults, label: str, model: Any) -> None:
     """Note a model that is neither a known name nor a classifier that takes weights."""
     if not known_model(model):
         hint = did_you_mean(model, [*MODELS, *LEARNERS, "a classifier"])
-        faults.add(f"{label}: model", f"{model!r} is not allowed", hint=hint)
+        faults.add(
+            f"{label}: model", message("{value} is not allowed", value=repr(model)), hint=hint
+        )
     elif not isinstance(model, str) and "sample_weight" not in signature(model.fit).parameters:
         what = f"{type(model).__name__}.fit takes no sample_weight: survey weights would be ignored"
         faults.add(f"{label}: model", what, hint="Choose a classifier that takes weights.")
@@ -96,7 +99,11 @@ class PoolingOptions(Options):
                 faults.add(f"{label}: pooling", f"is {self.amount}", hint=hint)
         elif self.amount not in (None, *POOLING):
             hint = did_you_mean(self.amount, [*POOLING, "a number"])
-            faults.add(f"{label}: pooling", f"{self.amount!r} is not allowed", hint=hint)
+            faults.add(
+                f"{label}: pooling",
+                message("{value} is not allowed", value=repr(self.amount)),
+                hint=hint,
+            )
         if self.pairs is not None and not isinstance(self.amount, Real):
             hint = "Give a number as amount too, or leave pairs out."
             faults.add(f"{label}: pairs", f"needs a number as amount, not {self.amount!r}",
@@ -200,26 +207,42 @@ def fit_fallbacks(
         classes_of_stratum = classes[strata == stratum]
         if sequence.by_stratum[stratum] is None and sequence.pooling.kind != "complete":
             n = len(classes_of_stratum)
-            persons = f"only {plural(n, 'person')}" if n else "no persons"
-            what = f"{who}{persons} in the sample: the model pooled over strata"
+            persons = f"only {plural(n, 'person')}" if n else message("no persons")
+            what = message(
+                "{who}{persons} in the sample: the model pooled over strata",
+                who=who,
+                persons=persons,
+            )
             notes.append(Fallback(label, str(level), what))
         elif len(classes_of_stratum) and (classes_of_stratum == classes_of_stratum[0]).all():
             certain = sequence.pooling.kind == "none" or isinstance(
                 sequence.by_stratum[stratum], RidgeEffects
             )
-            then = "always drawn" if certain else "others may come from other strata"
-            notes.append(Fallback(label, str(level), f"{who}one level in the sample: {then}"))
+            then = (
+                message("always drawn") if certain else message("others may come from other strata")
+            )
+            notes.append(
+                Fallback(
+                    label,
+                    str(level),
+                    message("{who}only one level in the sample: {then}", who=who, then=then),
+                )
+            )
     if n_pairs := sequence.pooling.left_out:
-        what = f"{who}pairs of predictors with too many cells, not tried: {n_pairs}"
+        what = message(
+            "{who}pairs of predictors with too many cells, not tried: {n_pairs}",
+            who=who,
+            n_pairs=n_pairs,
+        )
         notes.append(Fallback(label, "all", what))
     levels = [*map(str, sample.strata_levels), "all"]
     models = [*sequence.by_stratum, sequence.pooled]
     for level, model in zip(levels, models, strict=True):
         gap = getattr(model, "gap", 0.0)
         if gap > LARGEST_GAP:
-            off = f"margins are off by up to {100 * gap:.2g} %"
-            what = f"{who}the fit ended before its maximum: {off}"
-            notes.append(Fallback(label, level, f"{what} of the weight"))
+            off = message("margins are off by up to {gap} %", gap=formatted(100 * gap, ".2g"))
+            what = message("{who}the fit stopped before its maximum: {off}", who=who, off=off)
+            notes.append(Fallback(label, level, message("{what} of the weight", what=what)))
         model = model.model if isinstance(model, Mixture) else model
         if note := getattr(model, "note", ""):
             notes.append(Fallback(label, level, f"{who}{note}"))

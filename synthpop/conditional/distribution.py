@@ -15,6 +15,7 @@ from synthpop.microdata.frame.block import Block, Fallback
 from synthpop.microdata.frame.codes import DENSE_CELLS, MISSING
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.models.encoding import split_cells, strides
 
 
@@ -122,6 +123,13 @@ def _record(
     for number in range(1, len(STEPS) + 1):
         at_step = step == number
         if at_step.any():
-            source = STEPS[number] if number < len(STEPS) else "equal shares of the possible values"
-            what = f"combination of predictors the sample does not have: {of_levels(source, by)}"
+            source = (
+                STEPS[number]
+                if number < len(STEPS)
+                else message("equal shares of the possible values")
+            )
+            what = message(
+                "combination of predictors the sample does not have: {source}",
+                source=of_levels(source, by),
+            )
             block.fallbacks.append(Fallback(label, stratum_name, what, int(persons[at_step].sum())))

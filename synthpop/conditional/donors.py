@@ -21,6 +21,8 @@ import numpy as np
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.pooling.choose import CROSS_VALIDATED, PoolingChoice
 from synthpop.conditional.pooling.partial import choose_pooling
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted
 from synthpop.microdata.runs.environment import one_thread
 
 MOST_KINDS = 60
@@ -78,16 +80,22 @@ class DonorPooling(PoolingChoice):
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
-            return "Households are copied from the sample of their own stratum."
+            return message("Households are copied from the sample of their own stratum.")
         weight_of_others = (
-            "as if a stratum had no more to tell than its totals"
+            message("as if nothing but its totals were specific to a stratum")
             if np.isinf(self.amount)
-            else f"with the weight of {self.amount:.3g} households beside the stratum's own"
+            else message(
+                "with the weight of {amount} households besides those of the stratum",
+                amount=formatted(self.amount, ".3g"),
+            )
         )
-        return (
-            "Households of the same size in other strata are copied too, "
-            f"{weight_of_others}, {self.how}; the totals of {' and '.join(self.totals)} in each "
-            "stratum are those of its own sample."
+        return message(
+            "Households of the same size in other strata are copied as well, "
+            "{weight_of_others}, {how}; the totals of {totals} in each stratum are those "
+            "of its own sample.",
+            weight_of_others=weight_of_others,
+            how=self.how,
+            totals=" and ".join(self.totals),
         )
 
 

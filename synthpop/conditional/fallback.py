@@ -15,6 +15,7 @@ import numpy as np
 from synthpop.conditional.pooling.class_totals import CommonModel
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling, mixed
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects, shifted
+from synthpop.microdata.messages.message import message
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.learners import PredictorCodes, fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
@@ -22,7 +23,11 @@ from synthpop.models.multinomial import fit_multinomial, predict_multinomial
 from synthpop.models.numeric_predictors import with_numbers
 
 STRATUM, POOLED, MARGINAL = 0, 1, 2
-STEPS = ("the stratum's model", "the model pooled over strata", "the weighted marginal")
+STEPS = (
+    "the stratum's model",
+    message("the model pooled over strata"),
+    message("the weighted marginal"),
+)
 
 # name -> (fit, predict); "additive" models may have the stratum as a further predictor
 MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from synthpop.microdata.frame.block import Block, Fallback, Sample
+from synthpop.microdata.messages.message import message
 
 FORMS = ("sum", "mean", "random", "shared")
 JOINED = FORMS[:3]  # every member has a value of its own first
@@ -81,5 +82,9 @@ def unshared(values: np.ndarray, offsets: np.ndarray, label: str) -> tuple[Fallb
     count = int((np.add.reduceat(differs.astype(np.int64), offsets[:-1]) > 0).sum())
     if count == 0:
         return ()
-    what = f"members of {count} sample households have different values: the first member's counts"
+    what = message(
+        "members of {count} sample households have different values: the value of the "
+        "first member is used",
+        count=count,
+    )
     return (Fallback(label, "all", what),)

@@ -11,6 +11,7 @@ import numpy as np
 from synthpop.conditional.schema import Schema, check_available
 from synthpop.microdata.frame.block import Fallback, Sample
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.formula import Allowed, read_formula
 from synthpop.models.encoding import (
     FEW_VALUES,
@@ -110,7 +111,7 @@ def of_levels(text: str, by: str | None) -> str:
     >>> of_levels("the model pooled over strata", "job")
     'the model pooled over levels of job'
     """
-    return text if by is None else text.replace("strata", f"levels of {by}")
+    return text if by is None else text.replace("strata", message("levels of {by}", by=by))
 
 
 def check_predictors(faults: Faults, label: str, predictors: Predictors, schema: Schema) -> None:

@@ -16,7 +16,7 @@ def rake_households(
     Raises ArithmeticError: when the totals are not met in 100 Newton steps.
 
     Raking ratio estimator of Deville and Särndal (1992, doi:10.1080/01621459.1992.10475217), with
-    one weight a household as in Lemaître and Dufour (1987). Controls may be linearly dependent.
+    one weight per household as in Lemaître and Dufour (1987). Controls may be linearly dependent.
     """
     new = weights.astype(np.float64)
     effect = np.zeros(counts.shape[1])

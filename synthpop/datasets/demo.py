@@ -27,7 +27,7 @@ def load_demo_population(
 
     Returns
     -------
-    DataFrame, one row a person, sorted by region and household, the head of a household first
+    DataFrame, one row per person, sorted by region and household, the head of a household first
         The columns of the survey but for the weights ``db090`` and ``rb050``.
 
     Raises

@@ -18,7 +18,7 @@ from synthpop.microdata.statistics.streams import Streams
 
 
 def make_population(n_households: int, seed: int, truth: DemoTruth = DEMO_TRUTH) -> pd.DataFrame:
-    """Generate `n_households` households; one row a person, sorted by household."""
+    """Generate `n_households` households; one row per person, sorted by household."""
     draws = Draws(Streams(seed))
     households = make_households(n_households, draws)
     persons = make_persons(households, draws)

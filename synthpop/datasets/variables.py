@@ -89,7 +89,7 @@ DEMO_VARIABLES: tuple[DemoVariable, ...] = (
 
 
 def variables_frame() -> pd.DataFrame:
-    """Return `DEMO_VARIABLES` as a table, one row a variable.
+    """Return `DEMO_VARIABLES` as a table, one row per variable.
 
     Examples
     --------

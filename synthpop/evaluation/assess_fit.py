@@ -40,7 +40,7 @@ def assess_fit(
     population : Population or DataFrame
         In memory or on disk; it is read block by block, up to four times: for the counts, for
         quantiles, for the propensity distance and for the households. A DataFrame is any other
-        population with one row a person; its households are compared where it has the column of
+        population with one row per person; its households are compared where it has the column of
         the survey's household numbers.
     variables : list of str, optional
         What to compare; default everything that both have, ids and weights left out. Numbers with

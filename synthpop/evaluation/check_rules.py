@@ -19,6 +19,7 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import percent, plural
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.chunks import NumberedFrames, map_portions
 from synthpop.population.population import Population
@@ -44,7 +45,7 @@ class RulesCheck(Result):
     n_persons: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a rule: rule, cases, broken, share (of the cases)."""
+        """Return one row per rule: rule, cases, broken, share (of the cases)."""
         cases = np.array(self.cases, dtype=np.float64)
         share = np.divide(self.broken, cases, out=np.zeros(len(cases)), where=cases > 0)
         return pd.DataFrame(
@@ -134,8 +135,8 @@ def _table(
     """Return the persons, members of a household in one block, and the column of their ids."""
     if isinstance(data, Population):
         return data, data.manifest.roles.household
-    if isinstance(data, Survey):
-        return data.frame, data.roles.household
+    if isinstance(data, Microdata):
+        return data.frame, household or data.roles.household
     faults = Faults("check_rules")
     if not isinstance(data, pd.DataFrame):
         what = f"is a {type(data).__name__}"

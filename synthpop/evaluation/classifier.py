@@ -94,7 +94,7 @@ def thinned(side: HouseholdRows, most_persons: int) -> HouseholdRows:
 def household_features(
     side: HouseholdRows, factors: Mapping[str, Factor], numbers: Sequence[str]
 ) -> pd.DataFrame:
-    """Return one row a household: its size, counts of levels, sums and extremes of numbers.
+    """Return one row per household: its size, counts of levels, sums and extremes of numbers.
 
     numbers: columns whose sum, smallest, largest value and difference of the first two are features
     """

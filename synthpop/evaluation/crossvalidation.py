@@ -15,6 +15,7 @@ from synthpop.evaluation.holdout import FoldScores, assign_households, subsample
 from synthpop.microdata.frame.block import Sample
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.microdata.roles.survey import Survey
@@ -30,7 +31,7 @@ class CrossValidation(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a candidate, the best first: `variable`, `candidate`, the scores (lower is better;
+        One row per candidate, the best first: `variable`, `candidate`, the scores (lower is better;
         see `cross_validate`), `difference` of the first score to the best candidate and its
         `standard_error` over the folds, `zero` (weighted share of persons whose own value was
         predicted with probability zero; numbers: who got no draws with a value) and `fallbacks`
@@ -209,14 +210,13 @@ def cross_validate(
     seed = resolve_seed(seed)
     named = labelled(candidates)
     check_options(named, name, folds, draws, smallest_probability)
-    if isinstance(survey, Survey):
-        survey = storable(survey)
+    survey = storable(survey)
     steps = steps_before(survey, named.values()) if before is None else list(before)
     sample = _prepared(survey, name, named, steps, seed)
     n_households = len(sample.offsets) - 1
     n_units = len(np.unique(sample.unit_of_persons))
     if folds > n_units:
-        unit = "household" if sample.units is None else "primary sampling unit"
+        unit = "household" if sample.units is None else message("primary sampling unit")
         what = f"{plural(folds, 'fold')} of {plural(n_units, unit)}"
         raise InputError.of("cross-validation", "folds", what, f"Give at most one fold a {unit}.")
     streams = Streams(seed)
@@ -285,7 +285,7 @@ def _prepared(
 
 
 def _ranked(by_fold: pd.DataFrame, name: str, score: str) -> pd.DataFrame:
-    """One row a candidate: weighted means over the folds, the best first."""
+    """One row per candidate: weighted means over the folds, the best first."""
     aside = ("candidate", "fold", "n", "weight", "weight_values")
     columns = [str(column) for column in by_fold if column not in aside]
     of_values = [column for column in columns if column.startswith(("crps", "pinball"))]

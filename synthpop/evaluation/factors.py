@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.codes import MISSING_LABEL, encode
 from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 from synthpop.models.breaks import breaks, class_bounds, classify
 
@@ -90,11 +91,13 @@ def _class_texts(limits: np.ndarray, zeros: bool) -> tuple[str, ...]:
         if low == high:
             texts.append("0")
         elif low == -np.inf:
-            texts.append(f"up to {number(high, 6)}" if high != 0 else "below 0")
+            texts.append(
+                message("up to {high}", high=number(high, 6)) if high != 0 else message("below 0")
+            )
         elif high == np.inf:
-            texts.append(f"over {number(low, 6)}")
+            texts.append(message("over {low}", low=number(low, 6)))
         else:
-            texts.append(f"over {number(low, 6)} to {number(high, 6)}")
+            texts.append(message("over {low} to {high}", low=number(low, 6), high=number(high, 6)))
     return tuple(texts)
 
 

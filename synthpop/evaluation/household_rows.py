@@ -26,7 +26,7 @@ class HouseholdRows:
     starts, sizes: int arrays, shape (households,); first row and number of members
     """
 
-    frame: pd.DataFrame  # one row a person; the members of a household stand together
+    frame: pd.DataFrame  # one row per person; the members of a household stand together
     starts: np.ndarray
     sizes: np.ndarray
     weights: np.ndarray  # float array, shape (households,)

@@ -13,6 +13,7 @@ from synthpop.evaluation.factors import Factor
 from synthpop.evaluation.household_rows import HouseholdRows
 from synthpop.evaluation.jackknife import MEAN_DEVIATION, group_jackknife
 from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.distances import (
     expected_ks,
     expected_total_variation,
@@ -29,6 +30,7 @@ MOST_COUNTED = 3
 FEWEST_PERSONS = 20
 FEWEST_HOUSEHOLDS = 30
 CHILD = 16
+BELOW = "below 16"
 LARGE_AMOUNT = 200.0
 POVERTY_SHARE = 0.6
 COLUMNS = [
@@ -191,10 +193,10 @@ def _member_counts(pair: HouseholdPair) -> list[Row]:
     for name in pair.numbers:
         marked = [np.nan_to_num(as_numbers(side.frame[name])) != 0 for side in pair.sides]
         if not marked[0].all():
-            rows.append(_count_row(pair, name, "with a value other than 0", marked))
+            rows.append(_count_row(pair, name, message("with a value other than 0"), marked))
     if pair.age is not None:
         marked = [as_numbers(side.frame[pair.age]) < CHILD for side in pair.sides]
-        rows.append(_count_row(pair, pair.age, f"below {CHILD}", marked))
+        rows.append(_count_row(pair, pair.age, message(BELOW), marked))
     return rows
 
 
@@ -221,7 +223,10 @@ def _sums(pair: HouseholdPair) -> list[Row]:
             ("ks", ""): (np.nan, np.nan, distance, *errors)
         }
         if np.quantile(np.abs(sums[0]), 0.9) >= LARGE_AMOUNT:
-            for label, statistic in (("Gini coefficient", _gini), ("poverty rate", _poverty_rate)):
+            for label, statistic in (
+                (message("Gini coefficient"), _gini),
+                (message("poverty rate"), _poverty_rate),
+            ):
                 compared["indicator", label] = _indicator(pair, sums, statistic)
         for (measure, where), values in compared.items():
             if np.isfinite(values[2]):
@@ -284,8 +289,8 @@ def _gaps_of_side(
     sorted_age = age[order]
     gaps = []
     for least, where, a, b in (
-        (2, "the two oldest members", 0, 1),
-        (3, "the second oldest and the youngest", 1, -1),
+        (2, message("the two oldest members"), 0, 1),
+        (3, message("the second oldest and the youngest"), 1, -1),
     ):
         at = np.flatnonzero(side.sizes >= least)
         place = side.sizes[at] - 1 if b < 0 else b
@@ -297,7 +302,7 @@ def _gaps_of_side(
         other_members = np.flatnonzero(np.arange(len(age)) != first)
         for level in np.unique(texts[other_members]).tolist():
             rows = other_members[texts[other_members] == level]
-            where = f"the first member and {level}"
+            where = message("the first member and {role}", role=level)
             gaps.append((where, age[first[rows]] - age[rows], side.index[rows]))
     return gaps
 

@@ -23,7 +23,7 @@ def rank_comparisons(
     parts: frozenset[str],
     n_effective: float,
 ) -> pd.DataFrame:
-    """Return one row a comparison, sorted by `ratio`.
+    """Return one row per comparison, sorted by `ratio`.
 
     distances, conditional, sums_off: tables of a `FitReport`
     parts: set of str; parts of totals: left out of the comparisons by group

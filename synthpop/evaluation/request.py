@@ -18,7 +18,8 @@ from synthpop.microdata.frame.checks import check_names
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.frame.frames import as_numbers, is_number, listed_names
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
-from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.roles.survey import Survey, as_survey
 from synthpop.microdata.statistics.distances import effective_size
 from synthpop.microdata.statistics.weighted import mean
 from synthpop.stages.derive import DeriveModel, derive
@@ -82,6 +83,7 @@ def make_request(
 ) -> FitRequest:
     """Check everything, with every fault in one InputError, and fix what is counted."""
     faults = Faults("assess_fit")
+    survey = as_survey(survey)
     if not isinstance(survey, Survey):
         what = f"is a {type(survey).__name__}"
         raise InputError.of("assess_fit", "survey", what, "Give a Survey.")
@@ -122,7 +124,7 @@ def _resolve(
             factors[name] = make_factor(frame[name], field.levels if field else ())
     keys = []
     for name in groups or ():
-        keys.append(name if is_factor[name] else f"{name} in classes")
+        keys.append(name if is_factor[name] else message("{concept} in classes", concept=name))
         if not is_factor[name]:
             factors[keys[-1]] = make_classes(frame[name], survey.weights)
     if groups is None:

@@ -15,6 +15,7 @@ from synthpop.evaluation.sentences import (
     overall_sentences,
 )
 from synthpop.evaluation.verdict import Verdict, fit_verdict
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, plural
@@ -30,7 +31,7 @@ class FitReport(Result):
     Attributes
     ----------
     distances : DataFrame
-        One row a comparison: `measure` ("tvd" total variation, "ks" Kolmogorov-Smirnov,
+        One row per comparison: `measure` ("tvd" total variation, "ks" Kolmogorov-Smirnov,
         "agreement", "correlation", "indicator" differences), `variable`, `crossed` (the second
         variable of a two-way table, else ""), `scope` ("all", "households" by stratum and size,
         "mean over <group>", "largest over <group>", "pairs of members", "members per household",
@@ -150,13 +151,17 @@ class FitReport(Result):
     def summary(self) -> str:
         """Say how close the population is, in sentences; what is worst comes first."""
         verdict = self.verdict()
-        lines = [f"Fit: {verdict.word}. {verdict.reason}"]
+        lines = [message("Fit: {word}. {reason}", word=verdict.word, reason=verdict.reason)]
         lines += [f"- {comparison_sentence(row)}" for row in verdict.worst.to_dict("records")]
         lines += classifier_sentences(self.tables["classifier"])
         lines += overall_sentences(self.distances)
         lines.append(
-            f"Compared: {plural(self.n_population, 'person')} of the population, "
-            f"{count(self.n_sample)} "
-            f"of the sample (effective size {count(self.effective_size)})."
+            message(
+                "Compared: {persons} of the population, {sample} of the sample (effective size "
+                "{size}).",
+                persons=plural(self.n_population, "person"),
+                sample=count(self.n_sample),
+                size=count(self.effective_size),
+            )
         )
-        return "\n".join(lines)
+        return joined_by("\n", lines)

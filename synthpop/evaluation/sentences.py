@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.ranking import LARGE
-from synthpop.microdata.messages.language import gettext, said
-from synthpop.microdata.messages.text import number, short_percent
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted, number, short_percent
 
 
 def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
@@ -18,23 +19,29 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
     what = comparison_title(row, name)
     correlation = row["measure"] == "correlation"
     value = number(row["value"], 2) if correlation else short_percent(row["value"], 2)
-    who = "of the households" if row["kind"] in HOUSEHOLD_UNITS else "of the persons"
+    who = (
+        message("of the households")
+        if row["kind"] in HOUSEHOLD_UNITS
+        else message("of the persons")
+    )
     who = gettext("of the pairs" if row["kind"] == "members" else who)
-    meaning = said(MEANINGS[row["measure"]], value=value, who=who)
+    meaning = message(MEANINGS[row["measure"]], value=value, who=who)
     if row["kind"] == "components":
-        text = "{what}: the parts do not add up for {value} of the persons more than in the survey."
-        return said(text, what=what, value=value)
+        text = message(
+            "{what}: the parts do not add up for {value} of the persons more than in the survey."
+        )
+        return message(text, what=what, value=value)
     expected = max(row["expected_sampling_error"], row["expected_simulation_error"])
     if row["ratio"] >= LARGE or not expected > 0:
-        text = "{what}: {meaning}, where the survey shows no variation."
-        return said(text, what=what, meaning=meaning)
-    text = "{what}: {meaning}, {times} the survey's sampling error."
-    return said(text, what=what, meaning=meaning, times=times(row["ratio"]))
+        text = message("{what}: {meaning}, where the survey shows no variation.")
+        return message(text, what=what, meaning=meaning)
+    text = message("{what}: {meaning}, {times} the survey's sampling error.")
+    return message(text, what=what, meaning=meaning, times=times(row["ratio"]))
 
 
 def times(ratio: float) -> str:
     """Return a ratio as a factor: "2.3 times"."""
-    return said("{ratio} times", ratio=number(ratio, 2))
+    return message("{ratio} times", ratio=number(ratio, 2))
 
 
 HOUSEHOLD_UNITS = ("household counts", "household sums", "households", "age gaps")
@@ -60,23 +67,23 @@ def comparison_title(row: Mapping[Any, Any], name: Callable[[str], str] = str) -
     variable, conditions, where = name(row["variable"]), row["given"], row["where"]
     kind = row["kind"]
     if kind in ("two-way table", "by group"):
-        return said("{variable} by {given}", variable=variable, given=name(conditions))
+        return message("{variable} by {given}", variable=variable, given=name(conditions))
     if kind == "conditional":
-        return said("{variable} given {given}", variable=variable, given=name(conditions))
+        return message("{variable} given {given}", variable=variable, given=name(conditions))
     if kind == "members":
-        return said("{variable} of members of one household", variable=variable)
+        return message("{variable} of members of one household", variable=variable)
     if kind == "household counts":
-        text = "Number of members with {variable} {where}"
-        return said(text, variable=variable, where=where) if where else variable
+        text = message("Number of members with {variable} {where}")
+        return message(text, variable=variable, where=where) if where else variable
     if kind == "household sums":
-        text = said("Household sum of {variable}", variable=variable)
+        text = message("Household sum of {variable}", variable=variable)
         return f"{text}, {where}" if where else text
     if kind == "age gaps":
-        return said("Age gap between {where}", where=where)
+        return message("Age gap between {where}", where=where)
     if kind == "households":
         return gettext("Households by stratum and size")
     if kind == "components":
-        return said("Components of {variable}", variable=variable)
+        return message("Components of {variable}", variable=variable)
     return str(variable)
 
 
@@ -87,10 +94,19 @@ def classifier_sentences(table: pd.DataFrame) -> list[str]:
         if not np.isfinite(row["auc"]):
             continue
         by_chance = row["auc"] <= 0.5 + 2.5 * row["expected_error"]
-        meaning = "no better than a coin toss" if by_chance else "0.5 is a coin toss, 1 certainty"
+        meaning = (
+            message("no better than a coin toss")
+            if by_chance
+            else message("0.5 is a coin toss, 1 certainty")
+        )
         sentences.append(
-            f"Classifier: boosted trees tell {row['units']} of the population from those of the "
-            f"survey with an AUC of {row['auc']:.2f} ({meaning})."
+            message(
+                "Classifier: boosted trees tell {units} of the population from those of the "
+                "survey with an AUC of {auc} ({what}).",
+                units=row["units"],
+                auc=formatted(row["auc"], ".2f"),
+                what=meaning,
+            )
         )
     return sentences
 
@@ -106,8 +122,15 @@ def overall_sentences(distances: pd.DataFrame) -> list[str]:
         worst = rows.iloc[int(rows["value"].to_numpy().argmax())]
         sentences.append(
             text.format(name=worst["variable"], value=short_percent(worst["value"], 2))
-            + f" Sampling error of the survey: {short_percent(worst['expected_sampling_error'], 2)}"
-            f"; simulation error: {short_percent(worst['expected_simulation_error'], 2)}."
+            + (
+                " "
+                + message(
+                    "Sampling error of the survey: {expected_sampling_error}; simulation error: "
+                    "{expected_simulation_error}.",
+                    expected_sampling_error=short_percent(worst["expected_sampling_error"], 2),
+                    expected_simulation_error=short_percent(worst["expected_simulation_error"], 2),
+                )
+            )
         )
     return sentences
 

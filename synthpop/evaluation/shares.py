@@ -48,7 +48,7 @@ def shares(counts: np.ndarray, axis: int | None = None) -> np.ndarray:
 
 
 def one_way(sides: ShareTables, names: Sequence[str]) -> pd.DataFrame:
-    """Shares of each level, one row a level that occurs on either side."""
+    """Shares of each level, one row per level that occurs on either side."""
     parts = []
     for name in names:
         labels = np.array(sides.plan.factors[name].labels, dtype=object)
@@ -180,7 +180,7 @@ def _mean(values: np.ndarray) -> float:
 def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
     """Distances of each variable inside the levels of another.
 
-    One row a variable and condition: `value` the mean over the levels, weighted with their shares
+    One row per variable and condition: `value` the mean over the levels, weighted with their shares
     in the sample, the two expected errors likewise; `largest` and `where` the level farthest off
     for its sampling error.
     """

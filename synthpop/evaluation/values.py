@@ -57,7 +57,7 @@ def eta_squared(counts: Counts, centre: float, name: str, by: str) -> float:
 def statistics(
     sides: ShareTables, names: Sequence[str], columns: Mapping[str, np.ndarray], weights: np.ndarray
 ) -> pd.DataFrame:
-    """One row a variable and statistic: sample, population, difference, relative error."""
+    """One row per variable and statistic: sample, population, difference, relative error."""
     rows = []
     for name in names:
         s, p, of_rows = (
@@ -94,7 +94,7 @@ def safe_numbers(
     codes: Mapping[str, np.ndarray],
     weights: np.ndarray,
 ) -> pd.DataFrame:
-    """Where no single person of the sample can be told from a mean or total: one row a group.
+    """Where no single person of the sample can be told from a mean or total: one row per group.
 
     The rules are those of `synthpop.microdata.messages.suppression`: enough values of which none
     dominates, also in what is left of all beside the groups that are listed.
@@ -134,7 +134,7 @@ def _finite(value: float) -> float:
 
 
 def quantile_table(sides: ShareTables, sample: Quantiles, population: Quantiles) -> pd.DataFrame:
-    """One row a variable and share p, with the relative error."""
+    """One row per variable and share p, with the relative error."""
     rows = []
     for name in sides.plan.grids:
         values = zip(PROBS, sample[name, ALL][0], population[name, ALL][0], strict=True)
@@ -167,7 +167,7 @@ def sample_quantiles(
 
 
 def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population: Quantiles) -> Any:
-    """Quantiles for box plots and means, one row a group and side."""
+    """Quantiles for box plots and means, one row per group and side."""
     labels = ("all",) if by == ALL else sides.plan.factors[by].labels
     n_rows = moments(sides.rows, sides, name, by)["n"]
     parts = []

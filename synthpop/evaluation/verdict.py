@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from synthpop.evaluation.ranking import worst_comparisons
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count
 
 MIXED_RATIO, POOR_RATIO = 2.0, 6.0
@@ -45,9 +46,9 @@ def fit_verdict(ranking: pd.DataFrame, auc: Mapping[str, float]) -> Verdict:
         word = "poor"
     beyond = int((ranking["ratio"] > MIXED_RATIO).sum())
     within = int((ranking["ratio"] <= 1).sum())
-    reason = said(WITHIN, n=count(within), all=count(len(ranking)))
+    reason = message(WITHIN, n=count(within), all=count(len(ranking)))
     if beyond:
-        reason = said(BEYOND, n=count(within), all=count(len(ranking)), far=count(beyond))
+        reason = message(BEYOND, n=count(within), all=count(len(ranking)), far=count(beyond))
     if highest > MIXED_AUC and largest <= MIXED_RATIO:
         reason += " " + gettext("A classifier still tells the population from the sample.")
     return Verdict(word, reason, worst_comparisons(ranking, MOST_WORST, MIXED_RATIO))

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import number_axis, percent_axis, side_legend, wrapped
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
 
 MOST = 24
@@ -29,7 +30,7 @@ def share_bars(table: pd.DataFrame, names: FigureNames) -> Figure:
     axes.set_xlim(left=0)
     percent_axis(axes.xaxis)
     title = names.short(name).lower() if name in names.labels else name
-    axes.set_xlabel(f"Share of persons by {title}")
+    axes.set_xlabel(message("Share of persons by {variable}", variable=title))
     side_legend(figure)
     return figure
 
@@ -44,7 +45,9 @@ def part_totals(table: pd.DataFrame, names: FigureNames) -> Figure:
     axes.axvline(0, color="#9aa5b1", linewidth=0.8)
     percent_axis(axes.xaxis)
     total = table["total"].iloc[0]
-    axes.set_xlabel(wrapped(f"Share of the sum of absolute values of {total}", 60))
+    axes.set_xlabel(
+        wrapped(message("Share of the sum of absolute values of {total}", total=total), 60)
+    )
     side_legend(figure)
     return figure
 
@@ -54,7 +57,7 @@ def household_sizes(
     by_size: pd.DataFrame, by_stratum: pd.DataFrame, strata: str | None, names: FigureNames
 ) -> Figure:
     """Draw the tables ``households_by_size`` and, where there are strata, ``..._by_stratum``."""
-    tables = [(by_size, "size", "Household size, persons")]
+    tables = [(by_size, "size", message("Household size, persons"))]
     if strata is not None:
         tables.append((by_stratum.head(MOST_STRATA), "stratum", names.short(strata)))
     figure = new_figure(WIDE, 1.3 + 0.34 * max(len(table) for table, *_ in tables))
@@ -64,7 +67,7 @@ def household_sizes(
         axes.set_title(title)
         axes.set_xlabel("Households")
         number_axis(axes.xaxis, 5)
-    side_legend(figure, ("Survey, estimated number", "Population"))
+    side_legend(figure, (message("Survey, estimated number"), "Population"))
     return figure
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import number_axis, percent_axis, wrapped
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import HALF, POPULATION, SAMPLE, WIDE, new_figure, styled
 
 COLUMNS, MOST_PANELS = 3, 12
@@ -23,14 +24,14 @@ def curve(table: pd.DataFrame, names: FigureNames) -> Figure:
     axes = figure.subplots()
     _lines(axes, table)
     axes.set_xlabel(wrapped(names.axis(name), 60))
-    axes.set_ylabel("Share of persons at or below")
+    axes.set_ylabel(message("Share of persons at or below"))
     _legend(figure)
     return figure
 
 
 @styled
 def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
-    """Draw one panel a group, the 12 with most sample persons at most."""
+    """Draw one panel per group, the 12 with most sample persons at most."""
     name = str(table["variable"].iloc[0])
     size = table.groupby("level", sort=False)["n_sample"].first()
     levels = set(size.nlargest(MOST_PANELS).index)
@@ -41,7 +42,7 @@ def curves_by_group(table: pd.DataFrame, names: FigureNames) -> Figure:
 
 @styled
 def curves_of_parts(table: pd.DataFrame, names: FigureNames) -> Figure:
-    """Draw one panel a variable."""
+    """Draw one panel per variable."""
     groups = [(names.short(str(name)), rows)
               for name, rows in table.groupby("variable", sort=False)]  # fmt: skip
     units = {names.units.get(str(name), "") for name in table["variable"].unique()}
@@ -70,7 +71,7 @@ def _panels(
             last_row = max(r for r in range(n_rows) if r * n_columns + column < len(groups))
             grid[last_row, column].tick_params(labelbottom=True)
     figure.supxlabel(wrapped(xlabel, 90), fontsize=9, color="#52606d")
-    figure.supylabel("Share of persons at or below", fontsize=9, color="#52606d")
+    figure.supylabel(message("Share of persons at or below"), fontsize=9, color="#52606d")
     _legend(figure)
     return figure
 
@@ -89,7 +90,7 @@ def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=SAMPLE, linewidth=3.2, alpha=0.75, label="Survey, weighted"),
+        Line2D([], [], color=SAMPLE, linewidth=3.2, alpha=0.75, label=message("Survey, weighted")),
         Line2D([], [], color=POPULATION, linewidth=1.3, label="Population"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import percent_axis, wrapped
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import LINE, POPULATION, SOFT, WIDE, new_figure, styled
 
 
@@ -15,8 +16,8 @@ from synthpop.microdata.messages.pictures import LINE, POPULATION, SOFT, WIDE, n
 def distance_dots(table: pd.DataFrame, names: FigureNames) -> Figure:
     """Draw distances over all persons, total variation left, Kolmogorov-Smirnov right."""
     groups = [(title, table[table["measure"] == measure]) for measure, title in (
-        ("tvd", "Categorical variables: total variation"),
-        ("ks", "Numbers: Kolmogorov-Smirnov"),
+        ("tvd", message("Categorical variables: total variation")),
+        ("ks", message("Numbers: Kolmogorov-Smirnov")),
     )]  # fmt: skip
     groups = [(title, rows) for title, rows in groups if len(rows)]
     figure = new_figure(WIDE, 1.4 + 0.3 * max(len(rows) for _, rows in groups))
@@ -44,9 +45,9 @@ def _legend(figure: Figure) -> None:
 
     handles = [
         Line2D([], [], linestyle="", marker="o", markersize=6, color=POPULATION,
-               label="Population against survey"),
+               label=message("Population against survey")),
         Line2D([], [], linestyle="", marker="|", markersize=10, markeredgewidth=1.6, color=SOFT,
-               label="Expected of independent draws"),
-        Patch(facecolor="#e8ebef", label="Sampling error of the survey itself"),
+               label=message("Expected of independent draws")),
+        Patch(facecolor="#e8ebef", label=message("Sampling error of the survey itself")),
     ]  # fmt: skip
     figure.legend(handles=handles, loc="outside upper left", ncols=3)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import level_colours, wrapped
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import DIVERGING, GREY, WIDE, new_figure, styled
 from synthpop.microdata.statistics.distances import (
     LARGE_ERRORS,
@@ -40,10 +41,10 @@ def mosaic(table: pd.DataFrame, names: FigureNames, effective: float) -> Figure:
     colours = level_colours([str(level) for level in sample.columns])
     _tiles(left, sample, colours)
     _tiles(middle, population, colours)
-    left.set_title("Survey, weighted")
+    left.set_title(message("Survey, weighted"))
     middle.set_title("Population")
     _differences(figure, right, sample, population, effective)
-    left.set_ylabel("Shares within columns")
+    left.set_ylabel(message("Shares within columns"))
     for axes in (left, middle, right):
         axes.set_xlabel(names.short(a))
     _legend(figure, sample.columns, colours, names.short(b))
@@ -106,7 +107,7 @@ def _differences(
     inside = np.clip(np.nan_to_num(errors), limits[0], limits[-1] - 1e-9)
     _tiles(axes, sample, scale.to_rgba(inside))
     axes.set_yticks([])
-    axes.set_title("Survey, coloured by difference")
+    axes.set_title(message("Survey, coloured by difference"))
     bar = figure.colorbar(scale, ax=axes, shrink=0.85, aspect=22, pad=0.03)
     bar.set_ticks(limits[1:-1])
     bar.outline.set_visible(False)

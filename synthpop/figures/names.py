@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from synthpop.microdata.messages.message import message
+
 
 @dataclass(frozen=True, slots=True)
 class FigureNames:
@@ -24,7 +26,7 @@ class FigureNames:
         """Return the text of a variable, or its name."""
         base = name.removesuffix(" in classes")
         text = self.labels.get(base, base).split(": ")[0].split(" (")[0]
-        return text if base == name else f"{text} in classes"
+        return text if base == name else message("{concept} in classes", concept=text)
 
     def axis(self, name: str) -> str:
         """Return the title with the unit."""

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from synthpop.figures.style import number_axis
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import HALF, OKABE_ITO, SOFT, new_figure, styled
 from synthpop.microdata.messages.text import tick
 
@@ -15,7 +16,7 @@ NAMED = len(OKABE_ITO)
 
 @styled
 def objective_trace(trace: pd.DataFrame) -> Figure:
-    """Draw the sum of absolute differences against the proposals, one line a region."""
+    """Draw the sum of absolute differences against the proposals, one line per region."""
     figure = new_figure(HALF, 2.6)
     axes = figure.subplots()
     regions = list(trace.groupby("region", sort=False))
@@ -30,7 +31,7 @@ def objective_trace(trace: pd.DataFrame) -> Figure:
     axes.set_ylim(bottom=0)
     axes.grid(axis="y")
     number_axis(axes.xaxis, 4)
-    axes.set_xlabel("Exchanges that were tried")
+    axes.set_xlabel(message("Exchanges that were tried"))
     axes.set_ylabel("Objective")
     if 1 < len(regions) <= NAMED:
         figure.legend(loc="outside upper left", ncols=4, handlelength=1.2)

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from synthpop.figures.names import FigureNames
 from synthpop.figures.style import wrapped
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import (
     INK,
     LINE,
@@ -91,9 +92,17 @@ def _legend(figure: Figure, left: float) -> None:
 
     common: dict[str, Any] = {"linestyle": "", "marker": "o"}
     handles = [
-        Line2D([], [], label="Survey, weighted", markerfacecolor="white", markeredgecolor=SAMPLE,
-               markeredgewidth=1.6, markersize=6, **common),
+        Line2D(
+            [],
+            [],
+            label=message("Survey, weighted"),
+            markerfacecolor="white",
+            markeredgecolor=SAMPLE,
+            markeredgewidth=1.6,
+            markersize=6,
+            **common,
+        ),
         Line2D([], [], label="Population", color=POPULATION, markersize=4.5, **common),
-    ]  # fmt: skip
+    ]
     figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(left / WIDE - 0.01, 1.0),
                   ncols=2, borderaxespad=0.2)  # fmt: skip

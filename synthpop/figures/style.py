@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from synthpop.microdata.frame.codes import MISSING_LABEL
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import (
     GREY,
     INK,
@@ -88,7 +89,9 @@ def put_title(figure: Figure, text: str) -> None:
         axes.set_position((x, y * share, w, h * share))
 
 
-def side_legend(figure: Figure, sides: Sequence[str] = ("Survey, weighted", "Population")) -> None:
+def side_legend(
+    figure: Figure, sides: Sequence[str] = (message("Survey, weighted"), "Population")
+) -> None:
     """Put the legend of the two sides above the picture."""
     from matplotlib.patches import Patch
 

@@ -41,7 +41,7 @@ class HeapCorrection(Result):
         In whole years; missing ages stay missing. ``np.asarray(result)`` gives the same.
     changed : bool array, shape (n,)
     heaps : DataFrame
-        One row a heap (and group): age, persons, expected (mean of the two neighbouring ages),
+        One row per heap (and group): age, persons, expected (mean of the two neighbouring ages),
         drawn (persons who got a new age, which may be the old one) and moved (to another age).
         With weights persons and expected are weighted.
     whipple_before, whipple_after : float
@@ -50,7 +50,7 @@ class HeapCorrection(Result):
     method : str
     seed : int
     groups : DataFrame or None
-        One row a group of `by`: persons, and the index before and after.
+        One row per group of `by`: persons, and the index before and after.
     """
 
     ages: np.ndarray = field(repr=False)
@@ -123,7 +123,7 @@ def correct_heaps(
     fixed : array, optional
         Records that keep their age: positions, or a bool array of shape (n,).
     predictors : DataFrame, optional
-        One row a person: the model-based variant. A regression of age on these columns, fitted
+        One row per person: the model-based variant. A regression of age on these columns, fitted
         where there is no heap, predicts an age for those drawn; the new ages are handed out in
         the order of the predictions, so that ages stay related to the other variables. Missing
         values are a category of their own, or the mean.

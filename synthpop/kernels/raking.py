@@ -110,7 +110,7 @@ def weighted_gram(indptr, indices, data, scale, out):
 
 @kernel
 def split_by_margin(indptr, indices, data, margin, pointers, controls, counts):
-    """Put the entries of a CSR matrix (G, K) into one block a margin, rows in order.
+    """Put the entries of a CSR matrix (G, K) into one block per margin, rows in order.
 
     margin (K,); pointers (M, G + 1), controls and counts (entries,) are filled: the entries of
     row u for margin m lie at pointers[m, u] ... pointers[m, u + 1].

@@ -1,6 +1,6 @@
 """Shares of donors drawn again near those of the donor, so that no vector of shares is a copy.
 
-A donor's shares f_1, ..., f_p of a total add up to 1. Those that are not zero are drawn anew from a
+A donor's shares f_1, ..., f_p of a total add up to 1. Those that are not zero are drawn from a
 Dirichlet distribution around them (the kernel of Aitchison and Lauder 1985 for compositions has
 the same purpose; doi:10.2307/2347365),
 

@@ -35,7 +35,7 @@ def export_population(
 
     path: its ending says the format; see `write_table`
     sample: draw so many households (persons where there are none) at random, with design weights
-    households: one row a household: its id, stratum, size, and the columns that are the same for
+    households: one row per household: its id, stratum, size, and the columns that are the same for
         all members of every household
     seed: of the sample
     on_losses: receives what the format cannot hold, before anything is written

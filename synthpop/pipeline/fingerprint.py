@@ -169,7 +169,7 @@ def replicate_seed(seed: int, number: int) -> int:
     >>> replicate_seed(1, 1) == replicate_seed(1, 1), replicate_seed(1, 1) == replicate_seed(1, 2)
     (True, False)
     """
-    return int(Streams(seed).at("replicate", number).integers(1 << 62))
+    return Streams(seed).number("replicate", number)
 
 
 def chosen_strata(

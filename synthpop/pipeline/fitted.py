@@ -16,11 +16,13 @@ from synthpop.microdata.frame.dataset import restore_column
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.show import diagram, step_text, view
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.engines import Workers
 from synthpop.microdata.runs.output import listener_of
+from synthpop.microdata.statistics.secret_key import Key, secret_key
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.pipeline.fingerprint import (
     check_arguments,
@@ -80,14 +82,33 @@ class FittedPipeline(FittedRecipe):
     def summary(self) -> str:
         """Return what was learned, from what, in a few sentences."""
         labels = [getattr(step, "label", type(step).__name__) for step in self.steps]
-        return (
-            f"Recipe of {plural(len(labels), 'step')}, learned from a survey of "
-            f"{plural(self.survey.n_persons, 'person')} with seed {self.seed}: "
-            f"{', '.join(labels)}. {plural(len(self.fallbacks), 'fallback')}."
+        return message(
+            "Recipe of {n}, learned from a survey of {n_persons} with seed {seed}: "
+            "{labels}. {fallbacks}.",
+            n=plural(len(labels), "step"),
+            n_persons=plural(self.survey.n_persons, "person"),
+            seed=self.seed,
+            labels=", ".join(labels),
+            fallbacks=plural(len(self.fallbacks), "fallback"),
         )
 
     def __repr__(self) -> str:
         return f"<FittedPipeline: {self.summary()}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse to be pickled: a file of it would be a file of the survey."""
+        what = (
+            "cannot be pickled: it carries the whole survey, columns that no stage uses included, "
+            "and what it has learned shows single respondents"
+        )
+        hint = "Keep recipe and survey and fit again; give away what synthpop release makes."
+        raise InputError.of("fitted pipeline", "pickle", what, hint)
+
+    def __copy__(self) -> FittedPipeline:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> FittedPipeline:
+        return self
 
     def to_frame(self) -> pd.DataFrame:
         """Return the fallbacks of the fit: stage, stratum, what was used, persons."""
@@ -113,12 +134,13 @@ class FittedPipeline(FittedRecipe):
         if strata is None:
             return survey
         rows = np.isin(self.sample.strata[back], self._wanted(strata))
-        return Survey(survey.frame[rows], **survey.roles.named())
+        return survey.with_frame(survey.frame[rows])
 
     def simulate(
         self,
         *,
         seed: int | None = None,
+        key: Key | None = None,
         scale: float = 1.0,
         strata: Sequence[Any] | str | None = None,
         out: Place | str | None = None,
@@ -132,6 +154,12 @@ class FittedPipeline(FittedRecipe):
         ----------
         seed : int, optional
             Default: the seed of the fit.
+        key : bytes, hexadecimal text or path of a ``run.key``, optional
+            16 to 64 secret bytes, from which all draws of persons and households come; the seed
+            alone then undoes nothing, and both together give the same bytes again. Without one: a
+            population in a folder has that of the folder, or a fresh one from the operating system;
+            one in memory draws from the seed alone, the same in every call, for teaching and
+            studies: it is not to be released.
         scale : float
             Factor on the weights: 0.1 makes a population of a tenth of the size. Known totals of
             the country are scaled with it; those of a population of this scale stay as they are.
@@ -141,7 +169,10 @@ class FittedPipeline(FittedRecipe):
         out : path, optional
             Folder to write Parquet to, block by block; a run that was stopped resumes there. On a
             disk, or in object storage: ``s3://bucket/folder`` (see `open_population`).
-            Without it the population is held in memory. A recipe with population stages
+            The key is written to ``run.key`` in the folder, mode 0600, with the seeds, which the
+            manifest does not have; a run resumes with it. It stays in the office, as does the
+            folder: ``synthpop release`` makes the one that may leave.
+            Without `out` the population is held in memory. A recipe with population stages
             (`Distribute`, `Anneal`) needs whole strata in memory: a few at a time where all of them
             work within the strata (``within`` or ``split``), with the households of other strata
             that cells lack (``split_upper``), else everybody. Stopped before its end, it goes on
@@ -169,6 +200,8 @@ class FittedPipeline(FittedRecipe):
         faults = Faults("simulate")
         with faults.gathering():
             check_run(workers, out, on_event)
+        with faults.gathering():
+            key = secret_key(key)
         seed, wanted, every, plans = self._planned(faults, seed, scale, strata, rows_per_block)
         counts = household_table(self.models[0], plans)
         of_weights, _ = scales_of(self.prepared, scale)
@@ -176,23 +209,26 @@ class FittedPipeline(FittedRecipe):
         layout, levels = sized(self.layout, every), self.sample.strata_levels
         stop = self.places[0] if self.places else None
         recipe = Recipe(
-            self.stages, self.models, layout, levels, Streams(seed), self.rules, stop,
+            self.stages, self.models, layout, levels, Streams(seed, key), self.rules, stop,
             dictionary_of(self.survey.frame),
         )  # fmt: skip
         identity = identity_of(self, seed, scale, rows_per_block)
         if strata is not None:
             identity = replace(identity, strata=tuple(str(levels[k]) for k in wanted))
         fitted, listener = at_scale(self, scale), listener_of(on_event)
-        run = Run(fitted, recipe, plans, identity, workers, listener, tuple(notes))
         if out is None:
+            sealed = identity.sealed_with(key)
+            run = Run(fitted, recipe, plans, sealed, workers, listener, tuple(notes))
             whole = bool(self.population_stages)
             return run.finished(None, seed, rows_per_block) if whole else run.in_memory()
         root = place(out)
         check_described(self.learned)
-        with claim(root, identity) as token:
+        with claim(root, identity, key) as held:
+            recipe = replace(recipe, streams=Streams(seed, held.key))
+            run = Run(fitted, recipe, plans, held.identity, workers, listener, tuple(notes))
             if self.population_stages:
                 return run.finished(root, seed, rows_per_block)
-            return run.to_folder(root, token)
+            return run.to_folder(root, held.token)
 
     def refit(
         self,
@@ -212,7 +248,7 @@ class FittedPipeline(FittedRecipe):
             Default: the seed of this fit.
         same_pooling : bool
             Whether models of classes take over how strongly strata and pairs of predictors are
-            shrunk, which this fit has chosen by cross-validation; else it is chosen anew. Shares
+            shrunk, which this fit has chosen by cross-validation; else it is chosen again. Shares
             and means of groups are then calibrated in a smaller pilot too (3, not 16 times the
             households), from the factors of this fit on.
         on_event : callable, optional
@@ -237,6 +273,7 @@ class FittedPipeline(FittedRecipe):
         refit: str | None = None,
         margins: Sequence[Margin] | Margin | None = None,
         seed: int | None = None,
+        key: Key | None = None,
         scale: float = 1.0,
         strata: Sequence[Any] | str | None = None,
         out: Place | str | None = None,
@@ -261,6 +298,8 @@ class FittedPipeline(FittedRecipe):
         seed : int, optional
             Default: the seed of the fit. Replicate k has the seed that `replicate_seed` makes of
             it: the same whatever `n` is, and in its manifest.
+        key : bytes, hexadecimal text or path of a ``run.key``, optional
+            See `simulate`; without one each replicate in a folder has a key of its own.
         out : path, optional
             Folder; replicate k goes to ``out/replicate-000k``. Each resumes as any other run;
             those that are finished are not learned again.
@@ -288,7 +327,7 @@ class FittedPipeline(FittedRecipe):
         correction, all from the roles of the survey (psu, design_strata, fpc). A bootstrap sample
         that cannot be calibrated or fitted is replaced by another one, ten times at most. How
         strongly strata and pairs of predictors are shrunk is that of the fit, as smoothing
-        parameters are in most bootstraps: all else is learned anew.
+        parameters are in most bootstraps: all else is learned again.
         `estimate_over_replicates` makes standard errors and intervals of the replicates.
         """
         faults = Faults("replicates")
@@ -300,9 +339,11 @@ class FittedPipeline(FittedRecipe):
         if refit is not None:
             with faults.gathering():
                 check_design(self.survey)
+        with faults.gathering():
+            key = secret_key(key)
         seed, *_ = self._planned(faults, seed, scale, strata, rows_per_block)
         root = None if out is None else place(out)
-        options: dict[str, Any] = {"scale": scale, "strata": strata}
+        options: dict[str, Any] = {"scale": scale, "strata": strata, "key": key}
         options["rows_per_block"] = rows_per_block
         if refit is not None:
             task = BootstrapReplicates(self, self.refit, seed, known, options, root)

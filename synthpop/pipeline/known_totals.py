@@ -21,7 +21,8 @@ from synthpop.microdata.frame.block import Sample
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.dataset import restore_column
 from synthpop.microdata.messages.errors import ConvergenceWarning, InputError
-from synthpop.microdata.messages.text import number
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted, number
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.pipeline.fitted_recipe import FittedRecipe
@@ -87,7 +88,7 @@ def calibrate_coarsely(
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 result = calibrate(complete, coarse)
         except InputError as problem:
-            note = f"weights were left as they are: {problem.faults[0]}"
+            note = message("weights were left unchanged: {reason}", reason=problem.faults[0])
         else:
             if result.converged:
                 details["calibrated"] = [margin.label for margin in coarse]
@@ -114,8 +115,13 @@ def scales_of(prepared: Sequence[SurveyStepRecord], scale: float) -> tuple[float
     if not _alike(size, 1) and _alike(size, scale):
         return (1.0 if record.details["calibrated"] else scale), 1.0
     if size * ALIKE < 1:  # larger ones: weights that do not stand for the country, as those of 1
-        what = f"add up to {number(size)} times what the weights of the survey give"
-        hint = f"Give totals of the whole country, or those of a population of scale {scale:g}."
+        what = message(
+            "add up to {size} times what the weights of the survey give", size=number(size)
+        )
+        hint = message(
+            "Give totals of the whole country, or those of a population of scale {scale}.",
+            scale=formatted(scale, "g"),
+        )
         raise InputError.of("simulate", NAME, what, hint)
     return scale, scale
 
@@ -258,7 +264,5 @@ def _with_columns(
 
 def _with_weights(survey: Survey, weights: np.ndarray) -> Survey:
     """Return the survey with other weights of persons and, with them, of households."""
-    roles = survey.roles.named()
-    frame = survey.frame.assign(**{survey.roles.weight: weights})
-    roles.pop("household_weight", None)
-    return Survey(frame, **roles)
+    alone = survey.with_roles(household_weight=None)
+    return alone.with_column(survey.roles.weight, weights)

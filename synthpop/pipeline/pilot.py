@@ -21,7 +21,7 @@ ROWS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """One block a stratum, and the columns of the steps so far."""
+    """One block per stratum, and the columns of the steps so far."""
 
     blocks: tuple[Block, ...]
     streams: Streams

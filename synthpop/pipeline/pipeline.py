@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.show import diagram, step_text, view
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.survey import Survey
@@ -70,7 +71,9 @@ class Pipeline:
     def summary(self) -> str:
         """Return the steps in a sentence."""
         labels = [step.label for step in split_recipe(self.stages).stages]
-        return f"Recipe of {plural(len(labels), 'stage')}: {', '.join(labels)}."
+        return message(
+            "Recipe of {n}: {labels}.", n=plural(len(labels), "stage"), labels=", ".join(labels)
+        )
 
     def _repr_html_(self) -> str:
         return view(self.summary(), None, diagram([step_text(step) for step in self.stages]))

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as dataclass_field
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,10 +28,11 @@ from synthpop.microdata.messages.events import Listener
 from synthpop.microdata.messages.text import number as number_text
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.microdata.runs.engines import Workers, threads
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.pipeline.simulate import Recipe
 from synthpop.pipeline.whole_strata import WholeStrata
-from synthpop.population.manifest import FinishRecord, StepRecord
+from synthpop.population.manifest import FinishRecord, StepRecord, SurveyStepRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
 from synthpop.population.storage import read_manifest, read_record
@@ -44,6 +45,8 @@ from synthpop.stages.population_stages import (
     as_lists,
     from_lists,
 )
+
+RecordT = TypeVar("RecordT", StepRecord, SurveyStepRecord)
 
 ALL = "all"
 PERSONS_AT_ONCE = 1_000_000  # of small strata that are in memory together
@@ -135,7 +138,7 @@ def _warn_of_memory(
 
 @dataclass(slots=True)
 class _Counts:
-    """What one step gave in the parts so far, with the cells of its margins counted afresh."""
+    """What one step gave in the parts so far, with the cells of its margins recounted."""
 
     n_units: int = 0
     results: list[Any] = dataclass_field(default_factory=list)
@@ -217,8 +220,9 @@ class PopulationSteps:
     ) -> tuple[WholeStrata, PartCounts]:
         """Run one step on whole strata."""
         stage, seed = self.stages[number], seed_of(self.seed, self.stages, number)
+        streams = Streams(seed, self.recipe.streams.key)
         run = PopulationRun(
-            state.household, threads(self.workers), seed, self.listener, part, outside
+            state.household, threads(self.workers), streams, self.listener, part, outside
         )
         finished = stage.finish(state.frame(), run)
         state = state.after(finished, self.counts[number].n_units, self.largest_id)
@@ -233,7 +237,7 @@ class PopulationSteps:
         counts.then = _added(counts.then, part.then)
 
     def final_counts(self, state: WholeStrata, part: bool = False) -> dict[int, pd.DataFrame]:
-        """Count afresh the cells of the steps whose households a later one exchanged."""
+        """Recount the cells of the steps whose households a later one exchanged."""
         exchanges = [stage.exchanges for stage in self.stages]
         return {
             number: stage.count(state.frame(), state.household, part)
@@ -263,13 +267,19 @@ class PopulationSteps:
             changes = _moved(stage.label, counts.then, final)
             steps.append(replace(step, **json_values(changes, lambda _: None)))
         summary = f"finished in memory: {plural(n_persons, 'person')}"
-        return FinishRecord(summary, n_persons, n_households, tuple(steps))
+        records = without_seeds(steps, self.recipe.streams.key)
+        return FinishRecord(summary, n_persons, n_households, records)
 
 
 def _added(before: pd.DataFrame | None, cells: pd.DataFrame) -> pd.DataFrame:
     if before is None:
         return cells
     return cells.assign(achieved=before["achieved"] + cells["achieved"])
+
+
+def without_seeds(records: Sequence[RecordT], key: SecretKey | None) -> tuple[RecordT, ...]:
+    """Return records of steps as a manifest has them: without seeds where there is a key."""
+    return tuple(records if key is None else (replace(record, seed=None) for record in records))
 
 
 def _step(label: str, record: Mapping[str, Any]) -> StepRecord:
@@ -291,7 +301,7 @@ def seed_of(seed: int, steps: Sequence[Any], number: int) -> int:
 
 
 def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any]:
-    """Return whether later steps left the totals of a step alone, counted afresh."""
+    """Return whether later steps left the totals of a step alone, recounted."""
     moved = float(np.abs(final["achieved"] - then["achieved"]).sum())
     if moved == 0:
         return {"moved_later": 0.0}

@@ -1,9 +1,9 @@
-"""Replicates whose spread is that of the survey: learned anew from bootstrap samples of it."""
+"""Replicates whose spread is that of the survey: learned again from bootstrap samples of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,11 @@ from synthpop.calibration.margins import Margin
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.errors import Faults, InputError, OutputError
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.engines import Workers, map_blocks
 from synthpop.microdata.runs.identity import digest
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.microdata.version import __version__
 from synthpop.pipeline.fingerprint import fingerprint, margin_to_dict, replicate_seed, stage_to_dict
@@ -23,6 +25,8 @@ from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.population.folders import MANIFEST
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population, open_population
+from synthpop.population.run_identity import sealed_values
+from synthpop.population.run_key import key_of_run
 from synthpop.population.storage import read_manifest
 from synthpop.variance.resampling import rescaled_bootstrap
 
@@ -47,6 +51,12 @@ class BootstrapReplicates:
     margins: tuple[Margin, ...]  # known totals to which each bootstrap sample is calibrated
     options: dict[str, Any]  # arguments of `FittedPipeline.simulate`
     out: Place | None
+
+    def __reduce__(self) -> Any:
+        """Go to a worker process, as a fitted pipeline by itself does not."""
+        parts = {one.name: getattr(self.fitted, one.name) for one in fields(self.fitted)}
+        rest = (self.seed, self.margins, self.options, self.out)
+        return _in_worker, (type(self.fitted), parts, *rest)
 
     def record(self, number: int) -> dict[str, Any]:
         """Return what the manifest says of a replicate, known before it is made."""
@@ -75,7 +85,7 @@ class BootstrapReplicates:
         """Return the population of one replicate; a finished one is read from its folder."""
         root = None if self.out is None else self.out / f"replicate-{number:04d}"
         record = self.record(number)
-        stored = None if root is None else finished_replicate(root, record)
+        stored = None if root is None else finished_replicate(root, record, self.options["key"])
         if stored is not None:
             return number, stored
         refitted = replace(self._refitted(number), replicate=record)
@@ -108,6 +118,11 @@ class BootstrapReplicates:
         return sample.with_weights(fitted.weights)
 
 
+def _in_worker(kind: Callable[..., Any], parts: dict[str, Any], *rest: Any) -> BootstrapReplicates:
+    fitted = kind(**parts)
+    return BootstrapReplicates(fitted, fitted.refit, *rest)
+
+
 def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
     """Return a rescaled bootstrap sample: the rows that count, with rescaled weights."""
     factors = rescaled_bootstrap(rng, survey.sampled_units)
@@ -117,7 +132,7 @@ def resampled(survey: Survey, rng: np.random.Generator) -> Survey:
     for name in {roles.weight, roles.household_weight or roles.weight}:
         weights = frame[name].to_numpy(dtype=np.float64)
         frame = frame.assign(**{name: weights * factors[rows]})
-    return Survey(frame.reset_index(drop=True), **roles.named())
+    return survey.with_frame(frame)
 
 
 def check_design(survey: Survey) -> None:
@@ -136,15 +151,19 @@ def check_design(survey: Survey) -> None:
     faults.raise_if_any()
 
 
-def finished_replicate(root: Place, record: dict[str, Any]) -> Population | None:
+def finished_replicate(
+    root: Place, record: dict[str, Any], given: SecretKey | None = None
+) -> Population | None:
     """Return the finished population of a folder, None where there is nothing or a part of it.
 
-    Raises OutputError: the folder holds another replicate.
+    Raises OutputError: the folder holds another replicate, or has lost its key.
     """
     if not (root / MANIFEST).exists():
         return None
     manifest = read_manifest(root)
-    if manifest.identity.replicate != json_values(record):
+    key = key_of_run(root, given, manifest.identity)
+    expected = json_values(record if key is None else sealed_values(record, key))
+    if manifest.identity.replicate != expected:
         raise OutputError(f"{root} holds another run. Choose another folder, or remove this one.")
     return open_population(root) if manifest.complete else None
 
@@ -162,7 +181,11 @@ def in_order(
 def check_refit(faults: Faults, refit: object, margins: object) -> tuple[Margin, ...]:
     """Note a refit or margins that are not understood; return the margins."""
     if refit is not None and refit not in REFITS:
-        faults.add("refit", f"{refit!r} is not allowed", hint='Give "bootstrap", or nothing.')
+        faults.add(
+            "refit",
+            message("{value} is not allowed", value=repr(refit)),
+            hint='Give "bootstrap", or nothing.',
+        )
     if margins is None:
         return ()
     listed: Sequence[Any] = [margins] if isinstance(margins, Margin) else list(margins)  # type: ignore[call-overload]

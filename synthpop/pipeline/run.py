@@ -17,7 +17,7 @@ from synthpop.microdata.messages.events import Event, Listener
 from synthpop.microdata.runs.engines import Workers, map_blocks
 from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.pipeline.part_by_part import PartByPart, remove_steps
-from synthpop.pipeline.postprocess import PopulationSteps, completed, parts_of
+from synthpop.pipeline.postprocess import PopulationSteps, completed, parts_of, without_seeds
 from synthpop.pipeline.simulate import Recipe, Simulated, merge_fallbacks, simulate_block
 from synthpop.pipeline.write_blocks import WriteBlock, plan_file
 from synthpop.population.manifest import BlockRecord, Manifest, SampleRecord
@@ -159,7 +159,7 @@ class Run:
             blocks=tuple(blocks),
             fallbacks=merge_fallbacks(notes),
             pooling=json_values(pooling),
-            prepared=self.fitted.prepared,
+            prepared=without_seeds(self.fitted.prepared, self.recipe.streams.key),
             dictionary=json_values(self._dictionary().to_dict(), float),
         )
 

@@ -71,8 +71,8 @@ def run_stages(
     """Run stages on a block, to whose columns they add; return the fallbacks it needed."""
     for values in (offsets, *columns.values()):
         values.flags.writeable = False
-    seed = recipe.streams.seed
-    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns), seed=seed)
+    shared = recipe.streams.at
+    block = Block(plan.stratum, plan.number, offsets, MappingProxyType(columns), shared=shared)
     level = recipe.strata_levels[block.stratum]
     for step in steps:
         stage, model = recipe.stages[step], recipe.models[step]

@@ -60,7 +60,7 @@ def arrow_stream(population: Population) -> pa.RecordBatchReader:
 def household_table(
     population: Population, columns: Sequence[str], only_shared: bool
 ) -> pd.DataFrame:
-    """Return one row a household; columns in which members differ are left out, or a fault."""
+    """Return one row per household; columns in which members differ are left out, or a fault."""
     roles = population.roles
     unit = roles.household or roles.person
     size = roles.size if roles.household else None

@@ -15,6 +15,7 @@ from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.frame.dictionary import Dictionary
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import from_record, to_record
 from synthpop.population.plain_values import (
     Data,
     ManifestError,
@@ -66,7 +67,7 @@ class BlockRecord:
 
     def to_record(self, run: str) -> str:
         """Return the text of the record of its own that a block on disk has."""
-        data = {**self.to_dict(), "run": run, "fallbacks": [asdict(f) for f in self.fallbacks]}
+        data = {**self.to_dict(), "run": run, "fallbacks": list(map(_recorded, self.fallbacks))}
         return json.dumps({**data, "record_hash": content_hash(data)}, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -111,11 +112,11 @@ class StepRecord:
     summary: str
     converged: bool  # all margins are met within the tolerance
     tolerance: float
-    seed: int
+    seed: int | None  # None where the draws come from a secret key
     gap: float  # sum of absolute differences to the known totals
     margins: Mapping[str, list[Any]]  # table of cells, column -> values
     moved_later: float = 0.0  # sum of absolute changes of these totals by later steps
-    # the cells counted afresh at the end, where later steps moved them
+    # the cells recounted at the end, where later steps moved them
     cells_at_the_end: Mapping[str, list[Any]] | None = None
     # numbers and tables of this kind of step only
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -130,11 +131,11 @@ class StepRecord:
         """Return the record that `to_dict` described."""
         number = (int, float, type(None))
         kinds: dict[str, Any] = {
-            "stage": str, "summary": str, "converged": bool, "tolerance": number, "seed": int,
+            "stage": str, "summary": str, "converged": bool, "tolerance": number,
             "gap": number, "margins": dict, "moved_later": number, "details": dict,
         }  # fmt: skip
         values = checked_values("steps", data, kinds)
-        return cls(**values, cells_at_the_end=data.get("cells_at_the_end"))
+        return cls(**values, seed=data.get("seed"), cells_at_the_end=data.get("cells_at_the_end"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +217,7 @@ class Manifest:
                 "n_persons": self.n_persons,
                 "n_households": self.n_households,
                 "blocks": [block.to_dict() for block in self.blocks],
-                "fallbacks": [asdict(item) for item in self.fallbacks],
+                "fallbacks": list(map(_recorded, self.fallbacks)),
                 "pooling": dict(self.pooling),
                 "prepared": [item.to_dict() for item in self.prepared],
                 "finished": None if self.finished is None else self.finished.to_dict(),
@@ -305,9 +306,18 @@ def _dictionary(data: Any) -> Data:
         raise ManifestError(f"its dictionary cannot be read ({problem})") from None
 
 
+def _recorded(fallback: Fallback) -> Data:
+    """Return a fallback for JSON: its English text, and what the text was made from."""
+    return {**asdict(fallback), "message": to_record(fallback.what)}
+
+
 def _fallback(data: Any) -> Fallback:
     kinds = {"stage": str, "stratum": str, "what": str, "n_persons": int}
-    return Fallback(**checked_values("fallbacks", data, kinds))
+    values = checked_values("fallbacks", data, kinds)
+    try:
+        return Fallback(**{**values, "what": from_record(data.get("message", values["what"]))})
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise ManifestError(f"a note of its fallbacks cannot be read ({problem})") from None
 
 
 def _columns(items: Sequence[Any]) -> tuple[Field, ...]:

@@ -15,6 +15,7 @@ from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.dataset import Field, restore_column
 from synthpop.microdata.frame.dictionary import Dictionary, with_dictionary
 from synthpop.microdata.messages.errors import Faults, OutputError, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import plural
@@ -237,7 +238,7 @@ class Population(Result):
         return [field.name for field in self._chosen(columns)]
 
     def households(self, columns: Sequence[str] | Literal["shared"] = ()) -> pd.DataFrame:
-        """Return one row a household: its id, stratum and size, and columns that members share.
+        """Return one row per household: its id, stratum and size, and columns that members share.
 
         Parameters
         ----------
@@ -296,28 +297,33 @@ class Population(Result):
     def summary(self) -> str:
         """Return what the population is, in a few sentences."""
         identity, sample = self.manifest.identity, self.manifest.sample
-        text = (
-            f"Synthetic population of {plural(self.n_persons, 'person')} in "
-            f"{plural(self.n_households, 'household')}, simulated with seed "
-            f"{identity.seed} from a sample of {plural(sample.n_persons, 'person')}."
+        text = message(
+            "Synthetic population of {n_persons} in {n_households}, simulated with {value} "
+            "from a sample of {n_persons_2}.",
+            n_persons=plural(self.n_persons, "person"),
+            n_households=plural(self.n_households, "household"),
+            value="a secret key" if identity.sealed else f"seed {identity.seed}",
+            n_persons_2=plural(sample.n_persons, "person"),
         )
         if identity.replicate is not None:
             record = identity.replicate
-            text += f" It is replicate {record['number']}: {record['note']}."
+            text += " " + message(
+                "It is replicate {number}: {note}.", number=record["number"], note=record["note"]
+            )
         if self.path is not None:
-            text += f" Written to {self.path}."
+            text += " " + message("Written to {path}.", path=self.path)
         for step in self.manifest.steps:
             text += f" {step.stage.capitalize()}: {step.summary}"
         if self.fallbacks:
             fallbacks_text = plural(len(self.fallbacks), "fallback was", "fallbacks were")
-            text += f" {fallbacks_text} needed: see fallbacks."
+            text += " " + message("{fallbacks} needed: see fallbacks.", fallbacks=fallbacks_text)
         return text
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"
 
     def to_frame(self) -> pd.DataFrame:
-        """Return what the columns are: name, label, kind, levels; one row a column."""
+        """Return what the columns are: name, label, kind, levels; one row per column."""
         roles = {name: role for role, name in asdict(self.roles).items() if name}
         rows = [
             {
@@ -372,7 +378,11 @@ def open_population(path: Place | str, *, workers: Workers = 1) -> Population:
     manifest = read_finished(folder)
     problems = missing_parts(folder, manifest)
     if problems:
-        further = f" and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        further = (
+            (" " + message("and {n} more", n=len(problems) - SHOWN))
+            if len(problems) > SHOWN
+            else ""
+        )
         raise OutputError(
             f"{folder} is not complete: {'; '.join(problems[:SHOWN])}{further}. {REPAIR}"
         )

@@ -1,13 +1,20 @@
-"""What a run is of: survey, recipe, seeds and versions."""
+"""What a run is of: survey, recipe, seeds and versions.
+
+A run with a secret key is known by keyed hashes of its seeds and of what it has learned from: a
+reader of the manifest can neither use the seeds nor confirm a guess of the survey.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from synthpop.microdata.formats.hashed import content_hash
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.population.plain_values import Data, checked_values, json_values
+
+SEALED = ("seed", "fit_seed", "survey", "models", "design")
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +22,9 @@ class RunIdentity:
     """What tells one run from another: two runs with the same identity make the same bytes."""
 
     version: str  # of synthpop
-    # seed, fit_seed: of the simulation and of the fit
-    seed: int
-    fit_seed: int
+    # seed, fit_seed: of the simulation and of the fit; keyed hashes of a run with a key
+    seed: int | str
+    fit_seed: int | str
     scale: float
     rows_per_block: int
     recipe: tuple[Data, ...] = ()  # steps with their options, as plain values
@@ -31,11 +38,27 @@ class RunIdentity:
     replicate: Data | None = None
     # hash of the dictionary of variables, which the parts hold too; empty without one
     dictionary: str = ""
+    key: str = ""  # tells one secret key from another; empty where the draws come from the seed
 
     @property
     def hash(self) -> str:
         """Hash of all of it, by which records name their run."""
         return content_hash(self.to_dict())
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the draws come from a secret key."""
+        return bool(self.key)
+
+    def sealed_with(self, key: SecretKey | None) -> RunIdentity:
+        """Return the identity of a run with a key: seeds, survey and models as keyed hashes."""
+        if key is None:
+            return self
+        hashes: dict[str, Any] = sealed_values(
+            {name: getattr(self, name) for name in SEALED if hasattr(self, name)}, key
+        )
+        replicate = None if self.replicate is None else sealed_values(self.replicate, key)
+        return replace(self, **hashes, replicate=replicate, key=key.seal("key", ""))
 
     def to_dict(self) -> Data:
         """Return plain values for JSON."""
@@ -46,15 +69,13 @@ class RunIdentity:
             "strata": None if self.strata is None else list(self.strata),
             "rules": list(self.rules),
         }
-        if not self.dictionary:
-            del values["dictionary"]
-        return values
+        return {n: x for n, x in values.items() if x or n not in ("dictionary", "key")}
 
     @classmethod
     def from_dict(cls, data: Any) -> RunIdentity:
         """Return the identity that `to_dict` described."""
         kinds: dict[str, Any] = {
-            "version": str, "seed": int, "fit_seed": int, "scale": (int, float),
+            "version": str, "seed": (int, str), "fit_seed": (int, str), "scale": (int, float),
             "rows_per_block": int, "recipe": list, "survey": str, "models": str,
             "environment": dict,
         }  # fmt: skip
@@ -66,10 +87,13 @@ class RunIdentity:
             rules=tuple(data.get("rules", ())),
             replicate=data.get("replicate"),
             dictionary=str(data.get("dictionary", "")),
+            key=str(data.get("key", "")),
         )
 
     def differences(self, other: RunIdentity) -> str:
         """Return in what another run differs, as words; empty where it is the same."""
+        if self.key != other.key:
+            return "the secret key" if self.key and other.key else "having a secret key"
         ours, theirs = json_values(self.to_dict()), json_values(other.to_dict())
         names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
         return ", ".join(self._difference(name, other) for name in names)
@@ -89,6 +113,11 @@ class RunIdentity:
             if self.environment.get(key) != other.environment.get(key)
         ]
         return f"environment ({'; '.join(changed)})"
+
+
+def sealed_values(values: Mapping[str, Any], key: SecretKey) -> Data:
+    """Return plain values with keyed hashes in place of seeds, survey, design and models."""
+    return {n: key.seal(n, value) if n in SEALED else value for n, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)

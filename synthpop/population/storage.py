@@ -7,9 +7,10 @@ record.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,20 @@ from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.dataset import Field, is_whole
 from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
 from synthpop.population.manifest import RUNNING, BlockRecord, Manifest
 from synthpop.population.plain_values import ManifestError
 from synthpop.population.run_identity import RunIdentity
+from synthpop.population.run_key import (
+    KEY_FILE,
+    key_of_run,
+    read_key,
+    seed_of_run,
+    warn_of_open_seed,
+    write_key,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
 ROW_GROUP = 250_000
 BATCH = 1 << 16  # the same bytes as by 1,024 rows at a time, in a sixth less time
 KEPT = "Finished blocks are kept."
-MEMBERS = (rf"{PART}[.]parquet", rf"{PART}[.]json")
+MEMBERS = (rf"{PART}[.]parquet", rf"{PART}[.]json", re.escape(KEY_FILE))
 
 
 def folder_of(root: Place) -> Folder:
@@ -120,20 +130,31 @@ def write_part(table: pa.Table, path: Place) -> tuple[str, int]:
     return part.hash, part.bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A folder that is held for a run."""
+
+    token: str  # of its lock
+    key: SecretKey | None  # None: the run of the folder began without one
+    identity: RunIdentity  # as its manifest has it
+
+
 @contextmanager
-def claim(root: Place, identity: RunIdentity) -> Iterator[str]:
+def claim(root: Place, identity: RunIdentity, key: SecretKey | None = None) -> Iterator[Claim]:
     """Hold the output folder for this run, once it is free or belongs to this very run.
 
-    Yields the token of its lock. Raises OutputError: the folder holds another run, or files of no
-    run at all, or another process is writing there.
+    identity: of the run, with its seeds
+    key: the one that was given; without one that of the folder, or a fresh one
+    Raises OutputError: the folder holds another run, or files of no run at all, or another process
+        is writing there, or the key file of its run is gone.
     """
     with _faults_in_words(root):
         if root.exists() and not root.is_dir():
             raise OutputError(f"{root} is a file, not a folder. Choose another name.")
     with folder_of(root).writing() as token:
         with _faults_in_words(root):
-            _check_claim(root, identity)
-        yield token
+            held = _claimed(root, identity, key, token)
+        yield held
 
 
 @contextmanager
@@ -145,25 +166,36 @@ def _faults_in_words(root: Place) -> Iterator[None]:
         raise OutputError(f"{root} cannot be used: {reason}. Choose another folder.") from None
 
 
-def _check_claim(root: Place, identity: RunIdentity) -> None:
+def _claimed(root: Place, identity: RunIdentity, given: SecretKey | None, token: str) -> Claim:
     """Refuse a folder of another run; begin a new run where the folder is free."""
     try:
         manifest = read_manifest(root)
     except OutputError:
-        if not _records_of_run(root, identity.hash):
+        key = key_of_run(root, given, None)
+        held = Claim(token, key, identity.sealed_with(key))
+        if not _records_of_run(root, held.identity.hash):
             if (root / MANIFEST).exists():
                 raise
             if folder_of(root).strangers():
                 hint = "Choose another folder."
                 raise OutputError(f"{root} is not empty and holds no run. {hint}") from None
-        write_manifest(root, Manifest(identity, RUNNING))
-        return
-    difference = identity.differences(manifest.identity)
+        if key is not None:
+            write_key(root, key, identity)
+        write_manifest(root, Manifest(held.identity, RUNNING))
+        return held
+    key = key_of_run(root, given, manifest.identity)
+    held = Claim(token, key, identity.sealed_with(key))
+    difference = held.identity.differences(manifest.identity)
     if difference:
         raise OutputError(
             f"{root} holds another run: it differs in {difference}. "
             "Choose another folder, or remove this one."
         )
+    if key is None:
+        warn_of_open_seed(root)
+    elif read_key(root) is None:  # it was given
+        write_key(root, key, identity)
+    return held
 
 
 def _records_of_run(root: Place, run: str) -> bool:
@@ -184,8 +216,10 @@ def run_seed(seed: int | None, root: Place | None) -> int:
     by `claim`.
     """
     if seed is None and root is not None:
+        stored = None
         with suppress(OutputError):  # no run; if it is a faulty one, `claim` says so
-            return read_manifest(root).identity.fit_seed
+            stored = read_manifest(root).identity
+        seed = seed_of_run(root, stored)
     return resolve_seed(seed)
 
 
@@ -217,7 +251,10 @@ def write_manifest(root: Place, manifest: Manifest) -> None:
 
 
 def add_file(root: Place, path: Place) -> None:
-    """Note another file of a finished run, such as its report, so that `verify` covers it."""
+    """Note another file of a finished run, such as its report, so that `verify` covers it.
+
+    Warns MicrodataWarning: the run was made without a secret key.
+    """
     _note_files(root, {name_below(path, root): file_hash(path)})
 
 
@@ -228,6 +265,8 @@ def expect_files(root: Place, paths: Sequence[Place]) -> None:
 
 def _note_files(root: Place, files: Mapping[str, str]) -> None:
     manifest = read_manifest(root)
+    if not manifest.identity.sealed:
+        warn_of_open_seed(root)
     write_manifest(root, replace(manifest, files={**manifest.files, **files}))
 
 

@@ -20,6 +20,7 @@ from synthpop.microdata.messages.text import count
 from synthpop.microdata.runs.engines import Workers, check_workers, map_blocks
 from synthpop.population.folders import FOLDER, RECORDS, record_path
 from synthpop.population.manifest import FIRST_FORMAT, BlockRecord, Manifest
+from synthpop.population.run_key import key_problems
 from synthpop.population.storage import read_finished
 
 
@@ -31,7 +32,8 @@ def verify(root: Place | str, on_event: Listener = silent, *, workers: Workers =
 
     The manifest agrees with its own hash; each part has the hash, size, rows, columns, types and
     levels that the manifest tells; each part has its record; other files of the run (the report)
-    were finished and are unchanged; nothing else lies among the parts.
+    were finished and are unchanged; nothing else lies among the parts; a key file is that of the
+    run.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def verify(root: Place | str, on_event: Listener = silent, *, workers: Workers =
     for number, (block, of_block) in enumerate(zip(manifest.blocks, results, strict=True), 1):
         problems += of_block
         on_event(Event("progress", "verify", number, len(manifest.blocks), block.file))
-    problems += _strangers(folder, manifest)
+    problems += _strangers(folder, manifest) + key_problems(folder, manifest.identity)
     for name, digest in manifest.files.items():
         problems += _of_file(folder / name, name, digest)
     return problems

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import join, plural
 
@@ -78,7 +79,7 @@ class SurveyProfile(Result):
         return [item for item in self.columns if item.use in uses]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return column, use, why and note, one row a column."""
+        """Return column, use, why and note, one row per column."""
         rows = [
             {
                 "column": item.name,
@@ -94,13 +95,26 @@ class SurveyProfile(Result):
         """Say what was recognised, in sentences."""
         by_steps = self.with_use(*STEPS)
         lines = [
-            f"{plural(len(self.columns), 'column')}: {len(self.with_use('role'))} with a role, "
-            f"{len(by_steps)} to simulate, {len(self.with_use('left out'))} left out."
+            message(
+                "{columns}: {roles} with a role, {made} to simulate, {out} left out.",
+                columns=plural(len(self.columns), "column"),
+                roles=len(self.with_use("role")),
+                made=len(by_steps),
+                out=len(self.with_use("left out")),
+            )
         ]
         for total, parts in self.totals.items():
-            lines.append(f"{total} is the sum of {join(parts)}.")
+            lines.append(message("{total} is the sum of {parts}.", total=total, parts=join(parts)))
         if self.relation:
-            lines.append(f"{self.relation} is the relation to the reference person.")
+            lines.append(
+                message("{column} is the relation to the reference person.", column=self.relation)
+            )
         for stratum, persons in self.small_strata.items():
-            lines.append(f"Stratum {stratum} has {plural(persons, 'sample person')} only.")
-        return "\n".join(lines)
+            lines.append(
+                message(
+                    "Stratum {stratum} has only {persons}.",
+                    stratum=stratum,
+                    persons=plural(persons, "sample person"),
+                )
+            )
+        return joined_by("\n", lines)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.frame.names import RELATION
+from synthpop.microdata.messages.message import message
 from synthpop.profile.dependence import codes_of, mapping_of, same_partition
 
 CONSTANT_SHARE = 0.999
@@ -111,8 +112,8 @@ def household_column(
         in_blocks = 1 + np.count_nonzero(np.diff(code)) == n_values
         (blocks if in_blocks else scattered)[name] = household_index(column)
     for candidates, needed, why in (
-        (blocks, 1, "its rows follow each other, as those of a household"),
-        (scattered, 2, "rows with the same value share others, as members of a household"),
+        (blocks, 1, message("its rows follow each other, as those of a household")),
+        (scattered, 2, message("rows with the same value share others, as members of a household")),
     ):
         for name in sorted(candidates, key=lambda name: -len(candidates[name].sizes)):
             others = (code for other, code in codes.items() if other != name and code.max() > 0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.frame.names import RESERVED
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.statistics.indicators.equivalised import equivalised_size
 from synthpop.profile.columns import ColumnProfile
@@ -38,10 +39,10 @@ class Terms:
     @property
     def why(self) -> str:
         """What the number is, in words."""
-        text = f"{plural(len(self.of_household), 'sum')} over the household"
+        text = message("{n} over the household", n=plural(len(self.of_household), "sum"))
         if self.of_person:
-            text += f" and {plural(len(self.of_person), 'number')} of the person"
-        return text + (" over the modified OECD scale" if self.scaled else "")
+            text += " " + message("and {n} of the person", n=plural(len(self.of_person), "number"))
+        return text + ((" " + message("over the modified OECD scale")) if self.scaled else "")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -238,10 +239,10 @@ def _of_one(
 ) -> tuple[ColumnProfile, str | None]:
     """Return a column that is the household sum of another, and its expression."""
     if kind == "scale":
-        why = f"an equivalised household sum of {other}"
+        why = message("an equivalised household sum of {column}", column=other)
         return replace(item, use="left out", why=why, detail=other), None
-    why, expression = f"the household sum of {other}", f"sum({word(other)})"
+    why, expression = message("the household sum of {column}", column=other), f"sum({word(other)})"
     if kind == "modified":
-        why += " over the modified OECD scale"
+        why += " " + message("over the modified OECD scale")
         expression += f" / equivalised_size({word(str(age))})"
     return replace(item, use="derive", why=why, detail=other), expression

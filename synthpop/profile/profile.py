@@ -10,6 +10,7 @@ import numpy as np
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
@@ -32,7 +33,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     Parameters
     ----------
     data : DataFrame or another table
-        One row a person.
+        One row per person.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     if frame.empty:
         raise InputError.of(
-            "survey", "rows", "there are none", "Give a file with one row a person."
+            "survey", "rows", "there are none", "Give a file with one row per person."
         )
     return _Profiler(frame).profile()
 
@@ -117,7 +118,7 @@ class _Profiler(ColumnReader):
                 if columns[other].use == "left out":
                     continue
                 if dependence.is_copy(name, other, self.frame, self.codes):
-                    why = f"tells the same as {other}"
+                    why = message("carries the same information as {column}", column=other)
                     columns[name] = replace(item, use="left out", why=why, detail=other)
                     break
 
@@ -141,21 +142,12 @@ class _Profiler(ColumnReader):
             if item.use == "continuous" or n == self.age or (n in coded and self._is_number(n))
         ]
         for name in coded:
-            for other in numbers:
-                values = self.numbers[other]
-                fewer = self.codes[name].max() < self.codes[other].max()
-                if values is None or not fewer or columns[other].use == "derive":
-                    continue
-                limits = dependence.class_limits(self.frame[name], values)
-                if limits is None:
-                    continue
-                use, why = "derive", f"classes of {other}"
-                if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
-                    use, why = "left out", f"{why}, missing for some who have one"
-                else:
-                    self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
-                columns[name] = replace(columns[name], use=use, why=why, detail=other)
-                break
+            self._mark_classes(columns, name, numbers)
+        for name in [n for n in coded if columns[n].use == "derive"]:
+            if columns[columns[name].detail].use in ("derive", "left out"):  # found out after it
+                del self.derived[name]
+                columns[name] = self._plain(name)
+                self._mark_classes(columns, name, numbers)
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
                 if self._is_number(other) or self.frame[[name, other]].isna().any(axis=None):
@@ -165,9 +157,32 @@ class _Profiler(ColumnReader):
                     self.derived[name] = {
                         "mapping": dict(zip(pairs[other], pairs[name], strict=True))
                     }
-                    why = f"a function of {other}"
+                    why = message("a function of {column}", column=other)
                     columns[name] = replace(columns[name], use="derive", why=why, detail=other)
                     break
+
+    def _mark_classes(
+        self, columns: dict[str, ColumnProfile], name: str, numbers: list[str]
+    ) -> None:
+        """Mark a category that is classes of a number."""
+        for other in numbers:
+            values = self.numbers[other]
+            fewer = self.codes[name].max() < self.codes[other].max()
+            if values is None or not fewer or columns[other].use in ("derive", "left out"):
+                continue
+            limits = dependence.class_limits(self.frame[name], values)
+            if limits is None:
+                continue
+            use, why = "derive", message("classes of {column}", column=other)
+            if not np.array_equal(self.frame[name].isna().to_numpy(), np.isnan(values)):
+                use, why = (
+                    message("left out"),
+                    message("{why}, missing for some persons who have one", why=why),
+                )
+            else:
+                self.derived[name] = {"breaks": limits[0], "labels": limits[1]}
+            columns[name] = replace(columns[name], use=use, why=why, detail=other)
+            return
 
     def _is_number(self, name: str) -> bool:
         return self.numbers[name] is not None
@@ -178,7 +193,7 @@ class _Profiler(ColumnReader):
         coded = [n for n, item in columns.items() if item.use == "categorical"]
         self.relation = relation_column(self.frame, coded, self.index)
         if self.relation is not None:
-            why = "one level occurs once in each household: a relation"
+            why = message("one level occurs once in each household: a relation")
             columns[self.relation] = replace(columns[self.relation], use="structure", why=why)
         n_kinds = 1
         for name in (n for n, item in columns.items() if item.use == "structure"):
@@ -190,7 +205,7 @@ class _Profiler(ColumnReader):
                 use, with_it = item.use, n_kinds * self._n_classes(name)
                 if int(self.frame[name].nunique()) <= MOST_LEVELS and with_it <= MOST_KINDS:
                     use, n_kinds = "structure", with_it
-                why = f"one value in each household, {item.why}"
+                why = message("one value in each household, {why}", why=item.why)
                 columns[name] = replace(item, use=use, why=why, together="shared")
 
     def _n_classes(self, name: str) -> int:
@@ -230,10 +245,12 @@ class _Profiler(ColumnReader):
     def _mark_part(
         columns: dict[str, ColumnProfile], part: str, total: str, shared: str | None
     ) -> None:
-        use, why = "components", f"a part of {total}"
+        use, why = "components", message("a part of {total}", total=total)
         if shared is not None:
-            use = "left out"
-            why += ", which members of a household share: only totals of persons can be split"
+            use = message("left out")
+            why += ", " + message(
+                "which members of a household share: only person-level totals can be split"
+            )
         note = columns[part].note
         note = joined_notes(*(text for text in note.split("; ") if not text.startswith("rare")))
         columns[part] = replace(columns[part], use=use, why=why, detail=total, note=note)
@@ -260,7 +277,7 @@ class _Profiler(ColumnReader):
             start = ages.first_age(age, special)
             if start is not None:
                 columns[name] = replace(item, first_age=start, note=joined_notes(
-                    item.note, f"begins at age {number(start)}"))  # fmt: skip
+                    item.note, message("begins at age {n}", n=number(start))))  # fmt: skip
                 starts[start] = starts.get(start, 0) + 100
         ranked = sorted(starts, key=lambda a: (-starts[a], a))
         return sorted(ranked[: ages.MOST_STARTS])
@@ -364,7 +381,9 @@ def _fill_structure(columns: dict[str, ColumnProfile]) -> None:
         return
     for name, item in columns.items():
         if item.use == "categorical":
-            columns[name] = replace(item, use="structure", why="neither age nor sex was recognised")
+            columns[name] = replace(
+                item, use="structure", why=message("neither age nor sex was recognised")
+            )
             return
 
 

@@ -20,6 +20,7 @@ from synthpop.microdata.frame.names import (
     named_or_containing,
     words_of,
 )
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
 from synthpop.microdata.messages.text import number, plural
 from synthpop.profile import dependence
@@ -135,7 +136,7 @@ class ColumnReader:
             sizes = [n for n in free if is_size(self.frame[n], self.index)]
             if sizes:
                 self.roles["household_size"] = sizes[0]
-                self.by_values[sizes[0]] = "the number of rows of the household"
+                self.by_values[sizes[0]] = message("the number of rows of the household")
         if "household_weight" in self.roles:
             codes = self.codes[self.roles["household_weight"]]
             if not self.index.constant(codes) and (self.index.sizes > 1).any():
@@ -210,35 +211,45 @@ class ColumnReader:
         for role, named in self.roles.items():
             if named == name:
                 note = self._note_of_weight() if role == "weight" else ""
-                why = self.by_values.get(name, f"named like a {ROLE_WORDS[role]}")
+                why = self.by_values.get(
+                    name, message("named like a {role}", role=message(ROLE_WORDS[role]))
+                )
                 return ColumnProfile(name, "role", why, role, note=note)
         column, codes, values = self.frame[name], self.codes[name], self.numbers[name]
         n_values = int(column.nunique())
         if n_values == 0:
-            return ColumnProfile(name, "left out", "it has no value")
+            return ColumnProfile(name, message("left out"), message("it has no value"))
         if n_values == 1:
-            return ColumnProfile(name, "left out", f"one value only: {column.dropna().iloc[0]}")
+            return ColumnProfile(
+                name,
+                message("left out"),
+                message("one value only: {iloc}", iloc=column.dropna().iloc[0]),
+            )
         if self._is_weight(name):
-            return ColumnProfile(name, "left out", "a further weight")
+            return ColumnProfile(name, message("left out"), message("a further weight"))
         if self._is_inverse_weight(values):
-            return ColumnProfile(name, "left out", "the inverse of the weight")
+            return ColumnProfile(name, message("left out"), message("the inverse of the weight"))
         unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
         unique = unique and (values is None or (len(codes) > FEW_NUMBERS and are_whole(values)))
         if unique and name not in (self.age, self.sex):
-            return ColumnProfile(name, "left out", "an id: another value in each row")
+            return ColumnProfile(name, message("left out"), message("an id: unique in every row"))
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
-            return ColumnProfile(name, "left out", "a date: derive a number or classes from it")
+            return ColumnProfile(
+                name, message("left out"), message("a date: derive a number or classes from it")
+            )
         if name in (self.age, self.sex):
-            return ColumnProfile(name, "structure", "copied with the household")
+            return ColumnProfile(name, "structure", message("copied with the household"))
         if self.index is not None and n_values > 2 and is_member_number(codes, self.index):
-            return ColumnProfile(name, "left out", "the number of the member in the household")
+            return ColumnProfile(
+                name, message("left out"), message("the number of the member in the household")
+            )
         if values is not None and (n_values > FEW_NUMBERS or not are_whole(values)):
             note = joined_notes(_missing_codes(values), self._note_of_possible_weight(name, values))
-            why = f"a number with {number(n_values)} values"
+            why = message("a number with {n} values", n=number(n_values))
             return ColumnProfile(name, "continuous", why, note=note)
         if n_values > MOST_LEVELS:
-            why = f"{number(n_values)} levels: too many to model; group them first"
-            return ColumnProfile(name, "left out", why)
+            why = message("{n} levels: too many to model; group them first", n=number(n_values))
+            return ColumnProfile(name, message("left out"), why)
         note = joined_notes(_missing_codes(values), _rare(column))
         return ColumnProfile(name, "categorical", plural(n_values, "level"), note=note)
 
@@ -246,7 +257,11 @@ class ColumnReader:
         if self.index is None or "household_weight" in self.roles:
             return ""
         is_constant = self.index.constant(self.codes[self.roles["weight"]])
-        return "" if is_constant else "differs between members of a household: its mean is taken"
+        return (
+            ""
+            if is_constant
+            else message("differs between members of a household: its mean is taken")
+        )
 
     def _note_of_possible_weight(self, name: str, values: np.ndarray) -> str:
         """Say that a number may be the weight, where none is known by its name."""
@@ -281,15 +296,17 @@ def are_whole(values: np.ndarray) -> bool:
 
 def _missing_codes(values: np.ndarray | None) -> str:
     codes = [] if values is None else suspected_missing_codes(values)
-    return joined_notes(*(f"{number(code)} may be a code for missing" for code in codes))
+    return joined_notes(
+        *(message("{code} may be a code for missing", code=number(code)) for code in codes)
+    )
 
 
 def _rare(column: pd.Series) -> str:
     counts = column.value_counts()
     rare = [level_text(level) for level, n in counts.items() if 0 < n < RARE_LEVEL]
-    return f"rare levels: {', '.join(rare[:3])}" if rare else ""
+    return message("rare levels: {levels}", levels=", ".join(rare[:3])) if rare else ""
 
 
 def joined_notes(*notes: str) -> str:
     """Return notes in one line, empty ones left out."""
-    return "; ".join(note for note in notes if note)
+    return joined_by("; ", (note for note in notes if note))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthpop.microdata.frame.frames import listed_names
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 
 HOUSEHOLD_KINDS = ("members", "household counts", "household sums")
 
@@ -15,7 +16,7 @@ def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
     """Return what to change, for a row of `FitReport.ranking` and the recipe of the manifest."""
     kind, variable, condition = row["kind"], str(row["variable"]), str(row["given"])
     if kind == "components":
-        return said(
+        return message(
             "Split {variable} with a components stage, so that its parts add up.", variable=variable
         )
     if kind == "households":
@@ -30,7 +31,7 @@ def advice(row: Mapping[Any, Any], recipe: Sequence[Mapping[str, Any]]) -> str:
         return _of_household(variable, steps)
     if condition:
         return _of_pair(variable, condition.removesuffix(" in classes"), steps)
-    return said("Look at the fallbacks and predictors of {variable}.", variable=variable)
+    return message("Look at the fallbacks and predictors of {variable}.", variable=variable)
 
 
 class _Steps:
@@ -69,10 +70,10 @@ def _made(stage: Mapping[str, Any]) -> tuple[str, ...]:
 def _of_structure(variable: str, steps: _Steps) -> str:
     root, stage = steps.root(variable), steps.of(variable) or {}
     if root in (stage.get("jitter") or {}):
-        return said(
+        return message(
             "Draw {variable} again within fewer years (jitter of the structure).", variable=root
         )
-    return said(
+    return message(
         "{variable} is copied with the household: look at strata, weights and pooling of the "
         "structure.",
         variable=root,
@@ -82,23 +83,23 @@ def _of_structure(variable: str, steps: _Steps) -> str:
 def _of_household(variable: str, steps: _Steps) -> str:
     stage = steps.of(variable)
     if not steps.recipe:
-        return said(
+        return message(
             "Draw {variable} of members given the other members of the household.",
             variable=variable,
         )
     if stage is None:
-        return said(
+        return message(
             "Keep {variable} in the structure, together with relation and age.", variable=variable
         )
     if stage["type"] == "structure":
         return _of_structure(variable, steps)
     if stage["type"] == "derive":
-        return said("{later} is derived: look at what it is derived from.", later=variable)
+        return message("{later} is derived: look at what it is derived from.", later=variable)
     if not stage.get("by_household"):
-        return said(
+        return message(
             "Draw {variable} of members given those before them (by_household).", variable=variable
         )
-    return said(
+    return message(
         "Give {variable} the relation and the household size as predictors.", variable=variable
     )
 
@@ -106,25 +107,29 @@ def _of_household(variable: str, steps: _Steps) -> str:
 def _of_pair(variable: str, predictor: str, steps: _Steps) -> str:
     roots = {name: steps.root(name) for name in (variable, predictor)}
     if any(root not in steps.places for root in roots.values()):
-        return said("Let the model of {variable} know {given}.", variable=variable, given=predictor)
+        return message(
+            "Let the model of {variable} know {given}.", variable=variable, given=predictor
+        )
     later, earlier = sorted((variable, predictor), key=lambda name: -steps.places[roots[name]])
     stage = steps.recipe[steps.places[roots[later]]]
     if stage["type"] == "derive" or roots[later] == roots[earlier]:
-        return said("{later} is derived: look at what it is derived from.", later=later)
+        return message("{later} is derived: look at what it is derived from.", later=later)
     if stage["type"] == "structure":
         return _of_structure(later, steps)
     if stage["type"] == "components":
-        return said(
+        return message(
             "Add {earlier} to the variables that {later} is split by.", earlier=earlier, later=later
         )
     predictors = stage.get("predictors")
     named = predictors if isinstance(predictors, (list, tuple)) else ()
     if earlier not in named and roots[earlier] in {steps.root(name) for name in named}:
-        return said("Give {later} finer classes of {earlier}.", later=later, earlier=roots[earlier])
+        return message(
+            "Give {later} finer classes of {earlier}.", later=later, earlier=roots[earlier]
+        )
     basic = steps.recipe[steps.places[roots[earlier]]]["type"] == "structure"
     if (named and earlier not in named) or (predictors == "basic" and not basic):
-        return said("Give {later} the predictor {earlier}.", later=later, earlier=earlier)
-    return said(
+        return message("Give {later} the predictor {earlier}.", later=later, earlier=earlier)
+    return message(
         "Give {later} an interaction with {earlier}, or a second pass (revisit).",
         later=later,
         earlier=earlier,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import Picture, bars
 from synthpop.microdata.messages.text import count
 
@@ -37,4 +38,4 @@ def draw_population(population: Population) -> Picture | None:
 def draw_sizes(sizes: np.ndarray, households: np.ndarray) -> Picture:
     """Draw the number of households of each size."""
     names = [count(size) for size in sizes]
-    return bars(names, households.tolist(), "Households by size", "households")
+    return bars(names, households.tolist(), message("Households by size"), "households")

@@ -10,6 +10,7 @@ from synthpop.evaluation.ranking import KINDS, ratios
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import SMALLEST_COUNT
 from synthpop.microdata.messages.text import BLANK, number, short_percent
 from synthpop.microdata.pages.page_facts import table
@@ -18,10 +19,10 @@ from synthpop.report.sections import ratio_cell
 MEASURES = {"tvd": "TVD", "ks": "KS", "agreement": "agreement", "correlation": "correlation",
             "indicator": "indicator"}  # fmt: skip
 TITLES = {
-    "members": "Two members of a household",
-    "household counts": "Members per household",
-    "household sums": "Household sums",
-    "age gaps": "Age gaps, years",
+    "members": message("Two members of a household"),
+    "household counts": message("Members per household"),
+    "household sums": message("Household sums"),
+    "age gaps": message("Age gaps, years"),
 }
 
 
@@ -40,7 +41,15 @@ def member_tables(fit: FitReport, names: FigureNames, external: bool) -> list[di
     for kind, title in TITLES.items():
         body = [_cells(row, names, reach) for row in rows[rows["kind"] == kind].to_dict("records")]
         if body:
-            head = ["What", "Measure", "Survey", "Population", "Distance", "Over error", ""]
+            head = [
+                "What",
+                "Measure",
+                "Survey",
+                "Population",
+                "Distance",
+                message("Over error"),
+                "",
+            ]
             result.append({"title": gettext(title), "table": table(head, body, text_columns=2)})
     return result
 
@@ -48,7 +57,7 @@ def member_tables(fit: FitReport, names: FigureNames, external: bool) -> list[di
 def _cells(row: dict[Any, Any], names: FigureNames, reach: float) -> list[Any]:
     measure, what = row["measure"], names.short(row["variable"])
     if row["where"]:
-        what = f"{what}: {row['where']}"
+        what = f"{what}: {message(row['where'])}"
     text = short_percent if measure in ("agreement", "indicator") else number
     values = [row["sample"], row["population"]]
     texts = [text(value, 3) if np.isfinite(value) else BLANK for value in values]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number, percent, points, short_percent
 from synthpop.microdata.pages.page_facts import table
 from synthpop.microdata.statistics.distances import (
@@ -28,13 +28,19 @@ def all_pairs(fit: FitReport, names: FigureNames) -> dict[str, Any]:
     rows = fit.ranking[fit.ranking["kind"] == "two-way table"]
     reach = float(rows["ratio"].max()) if len(rows) else 1.0
     body = [
-        [said("{variable} by {given}", variable=names.short(row["variable"]),
+        [message("{variable} by {given}", variable=names.short(row["variable"]),
               given=names.short(row["given"])),
          short_percent(row["value"], 2), short_percent(row["expected_sampling_error"], 2),
-         number(row["ratio"], 2), ratio_cell(row["ratio"], reach, "error")]
+         number(row["ratio"], 2), ratio_cell(row["ratio"], reach)]
         for row in rows.to_dict("records")
     ]  # fmt: skip
-    head = ["Two-way table", "TVD", "Sampling error", "TVD over error", ""]
+    head = [
+        message("Two-way table"),
+        "TVD",
+        message("Sampling error"),
+        message("TVD over error"),
+        "",
+    ]
     return table(head, body)
 
 
@@ -46,7 +52,7 @@ def farthest_pairs(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     for a, b in zip(rows["variable"], rows["given"], strict=True):
         cells = two_way[(two_way["a"] == a) & (two_way["b"] == b)]
         if 0 < len(cells) <= MOST_CELLS:
-            title = said("{variable} by {given}", variable=names.title(a), given=names.title(b))
+            title = message("{variable} by {given}", variable=names.title(a), given=names.title(b))
             tables.append({"title": title, "grid": _grid(cells, fit.effective_size)})
     return tables
 
@@ -64,7 +70,7 @@ def _grid(cells: pd.DataFrame, effective: float) -> dict[str, Any]:
             {
                 "text": points(population[i, j] - sample[i, j]),
                 "kind": _kind(z[i, j]),
-                "title": said(
+                "title": message(
                     "{levels}: survey {survey}, population {population}",
                     levels=f"{level}, {other}",
                     survey=percent(sample[i, j]),

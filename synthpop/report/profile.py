@@ -11,7 +11,8 @@ from synthpop.microdata.formats.places import Place
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import joined_by, message, sentence
 from synthpop.microdata.messages.text import count, join, number, percent, plural, short_percent
 from synthpop.microdata.pages.charts import columns as column_chart
 from synthpop.microdata.pages.page import write_for
@@ -24,11 +25,17 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 NEEDED = ("weight", "household")
 MISSING_CODE = "code for missing"  # in the note of a column
 SHORT_NOTES = (
-    ("one value only", "constant"), ("no value", "empty"), ("an id", "id"),
-    ("further weight", "weight"), ("tells the same", "copy"), ("too many", "too many levels"),
-    ("household sum", "household sum"), ("a part of", "part of a sum"), ("classes of", "classes"),
+    (message("one value only"), "constant"),
+    ("no value", "empty"),
+    ("an id", "id"),
+    ("further weight", "weight"),
+    ("tells the same", "copy"),
+    (message("too many"), "too many levels"),
+    (message("household sum"), message("household sum")),
+    ("a part of", message("part of a sum")),
+    ("classes of", "classes"),
     ("a function of", "derived"),
-)  # fmt: skip
+)
 """Words of the reason of a column, and what the last cell of its row says."""
 
 
@@ -46,7 +53,7 @@ def write_profile(
     ----------
     path : path
     data : DataFrame or another table
-        One row a person.
+        One row per person.
     profile : SurveyProfile, optional
         Default `profile_survey` of the data.
     title : str, optional
@@ -87,7 +94,7 @@ def profile_facts(frame: pd.DataFrame, profile: SurveyProfile) -> dict[str, Any]
     rows = [_row(frame, item, profile) for item in profile.columns]
     rows.sort(key=lambda row: -row["order"]["look"])
     n_simulated, n_left_out = len(profile.with_use(*STEPS)), len(profile.with_use("left out"))
-    uses = f"{n_simulated} to simulate, {n_left_out} left out"
+    uses = message("{a} to simulate, {b} left out", a=n_simulated, b=n_left_out)
     missing = short_percent(float(frame.isna().to_numpy().mean()), 2)
     return {
         "title": gettext("Columns of a survey"),
@@ -112,22 +119,32 @@ def verdict_rows(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, 
     """
     missing_roles = [role for role in NEEDED if role not in profile.roles]
     if missing_roles:
-        listed = join(map(role_text, missing_roles))
-        reason = f"Not recognised: {listed}. Name them in the table [survey]."
+        listed = join(message(role_text(role)) for role in missing_roles)
+        reason = message("Not recognised: {roles}. Name them in the table [survey].", roles=listed)
         roles = verdict("Roles", "incomplete", "bad", reason, "#columns")
     else:
-        recognised = join(f"{role_text(role)} {column}" for role, column in profile.roles.items())
-        roles = verdict("Roles", "complete", "good", f"Recognised: {recognised}.", "#columns")
+        recognised = join(
+            f"{message(role_text(role))} {column}" for role, column in profile.roles.items()
+        )
+        roles = verdict(
+            "Roles",
+            "complete",
+            "good",
+            message("Recognised: {roles}.", roles=recognised),
+            "#columns",
+        )
     codes = [item.name for item in profile.columns if MISSING_CODE in item.note]
     columns_by_problem: dict[str, list[Any]] = {
-        "values that may stand for missing in": codes,
-        "rare levels in": [item.name for item in profile.columns if "rare" in item.note],
-        "nothing at all in": [name for name in frame if frame[name].isna().all()],
+        "values that may stand for missing in {names}": codes,
+        "rare levels in {names}": [item.name for item in profile.columns if "rare" in item.note],
+        "no values at all in {names}": [name for name in frame if frame[name].isna().all()],
     }
-    problems = [f"{text} {join(names)}" for text, names in columns_by_problem.items() if names]
+    problems = [
+        message(text, names=join(names)) for text, names in columns_by_problem.items() if names
+    ]
     values = verdict("Values", "plain", "good", "No codes for missing values, no rare levels.")
     if problems:
-        level, reason = "bad" if codes else "look", _as_sentence("; ".join(problems))
+        level, reason = "bad" if codes else "look", _as_sentence(joined_by("; ", problems))
         values = verdict("Values", "need a look", level, reason, "#columns")
     return [roles, values, _strata(profile)]
 
@@ -138,8 +155,9 @@ def _strata(profile: SurveyProfile) -> dict[str, str]:
     if not profile.small_strata:
         return verdict("Strata", "large enough", "good", "Every stratum has at least 30 persons.")
     strata_text = join(f"{name} ({n})" for name, n in list(profile.small_strata.items())[:8])
-    reason = (
-        f"Fewer than 30 persons: {strata_text}. Their models will fall back on those of all strata."
+    reason = message(
+        "Fewer than 30 persons: {few}. Their models will fall back on those of all strata.",
+        few=strata_text,
     )
     return verdict("Strata", "some small", "look", reason)
 
@@ -152,12 +170,12 @@ def _worst(frame: pd.DataFrame, profile: SurveyProfile) -> list[dict[str, str]]:
             break
         text = f"{item.name}: {item.note}"
         if MISSING_CODE in item.note:
-            advice = "Declare the code as missing when the file is read."
+            advice = message("Declare the code as missing when the file is read.")
         elif item.note.startswith("rare"):
-            advice = "Group rare levels before they are simulated."
+            advice = message("Group rare levels before they are simulated.")
         else:
-            text = f"{item.name} is left out: {item.why}"
-            advice = "Group its levels, or leave it out on purpose."
+            text = message("{name} is left out: {why}", name=item.name, why=item.why)
+            advice = message("Group its levels, or leave it out on purpose.")
         rows.append(finding(text, f"#{row_id(item.name)}", advice))
     return rows[:MOST_FINDINGS]
 
@@ -166,7 +184,7 @@ def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:
     """Return 3 for codes of missing values, 2 for too many levels, 1 for rare levels, or less."""
     if MISSING_CODE in item.note:
         return 3.0
-    if item.use == "left out" and "too many" in item.why:
+    if item.use == "left out" and message("too many") in item.why:
         return 2.0
     if item.note.startswith("rare"):
         return 1.0
@@ -176,15 +194,22 @@ def _urgency(frame: pd.DataFrame, item: ColumnProfile) -> float:
 def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> dict[str, Any]:
     column = frame[item.name]
     missing = float(column.isna().mean())
-    use = f"role: {role_text(item.detail)}" if item.use == "role" else item.use
+    use: str = message(item.use)
+    if item.use == "role":
+        use = message("role: {role}", role=message(role_text(item.detail)))
     urgency = _urgency(frame, item)
     sentences = [_as_sentence(item.why), _as_sentence(item.note)]
     if item.together == "shared":
-        sentences.append("All members of a household have the same value.")
+        sentences.append(message("All members of a household have the same value."))
     elif item.together:
-        sentences.append("Members of a household are more alike than age and sex explain.")
+        sentences.append(message("Members of a household are more alike than age and sex explain."))
     if profile.predictors.get(item.name):
-        sentences.append(f"Predictors that tell most of it: {join(profile.predictors[item.name])}.")
+        sentences.append(
+            message(
+                "Strongest predictors: {names}.",
+                names=join(profile.predictors[item.name]),
+            )
+        )
     has_many_values = is_number(column) and column.nunique() > MOST_LEVELS
     return folding_row(
         item.name,
@@ -200,7 +225,7 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
 
 
 def _as_sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return sentence(text) if text else ""
 
 
 def role_text(role: str) -> str:
@@ -211,10 +236,10 @@ def role_text(role: str) -> str:
 def _short_note(item: ColumnProfile) -> str:
     """Return what the last cell of a row says: one or two words."""
     if MISSING_CODE in item.note:
-        return "missing code?"
+        return message("missing code?")
     if item.note.startswith("rare"):
-        return "rare levels"
-    default = "one a household" if item.together == "shared" else ""
+        return message("rare levels")
+    default = message("one per household") if item.together == "shared" else ""
     return next((text for words, text in SHORT_NOTES if words in item.why), default)
 
 
@@ -227,20 +252,27 @@ def _plot(column: pd.Series, many: bool, item: ColumnProfile) -> str:
         values = values[np.isfinite(values)]
         low, high = np.quantile(values, [0.01, 0.99])
         counts = np.histogram(values, CLASSES, (low, high if high > low else low + 1))[0]
-        return column_chart(counts.tolist(), f"{item.name}: distribution, 1 % to 99 % quantile")
+        return column_chart(
+            counts.tolist(), message("{name}: distribution, 1 % to 99 % quantile", name=item.name)
+        )
     persons = filled.value_counts(sort=False).tolist()
-    return column_chart(persons, f"{item.name}: persons in {plural(len(persons), 'level')}")
+    return column_chart(
+        persons, message("{name}: persons in {n}", name=item.name, n=plural(len(persons), "level"))
+    )
 
 
 def _numbers(column: pd.Series) -> dict[str, Any]:
     values = column.dropna().to_numpy(dtype=np.float64)
     values = values[np.isfinite(values)]
-    rows = [["Mean", number(values.mean(), 4)], ["Standard deviation", number(values.std(), 4)],
-            ["Zeros", percent(float(np.mean(values == 0)), 1)],
-            ["Below zero", percent(float(np.mean(values < 0)), 1)]]  # fmt: skip
+    rows = [
+        ["Mean", number(values.mean(), 4)],
+        [message("Standard deviation"), number(values.std(), 4)],
+        ["Zeros", percent(float(np.mean(values == 0)), 1)],
+        [message("Below zero"), percent(float(np.mean(values < 0)), 1)],
+    ]
     names = {0.0: "Smallest", 0.5: "Median", 1.0: "Largest"}
     for q, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
-        rows.append([names.get(q, f"{percent(q, 0)} quantile"), number(value, 5)])
+        rows.append([names.get(q, message("{p} quantile", p=percent(q, 0))), number(value, 5)])
     return table(["Statistic", "Value"], rows, words=1)
 
 
@@ -252,25 +284,27 @@ def _levels(column: pd.Series) -> dict[str, Any]:
     ]
     if len(counts) > MOST_LEVELS:
         n_others = int(counts.iloc[MOST_LEVELS:].sum())
-        rows.append([said("and {n} more", n=count(len(counts) - MOST_LEVELS)), count(n_others),
+        rows.append([message("and {n} more", n=count(len(counts) - MOST_LEVELS)), count(n_others),
                      percent(n_others / max(len(column), 1), 1)])  # fmt: skip
     return table(["Level", "Rows", "Share"], rows)
 
 
 def _relations(profile: SurveyProfile) -> dict[str, Any] | None:
     """Return how columns follow from each other: sums, classes, functions, copies."""
-    rows = [[total, "is the sum of", join(parts)] for total, parts in profile.totals.items()]
+    rows = [
+        [total, message("is the sum of"), join(parts)] for total, parts in profile.totals.items()
+    ]
     rows += [
         [item.name, item.why, ""]
         for item in profile.columns
         if item.detail and item.use in ("derive", "left out")
     ]
     if profile.relation:
-        rows.append([profile.relation, "is the relation to the reference person", ""])
+        rows.append([profile.relation, message("is the relation to the reference person"), ""])
     return table(["Column", "Relation", "Columns"], rows, text_columns=3) if rows else None
 
 
 def _predictors(profile: SurveyProfile) -> dict[str, Any] | None:
     rows = [[name, join(names)] for name, names in profile.predictors.items() if names]
-    head = ["Variable", "Predictors, the strongest first"]
+    head = ["Variable", message("Predictors, the strongest first")]
     return table(head, rows, text_columns=2) if rows else None

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.version import __version__
 from synthpop.population.population import Population
 
@@ -48,11 +49,11 @@ def survey_file_facts(path: Path) -> dict[str, str]:
     """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"Survey file": path.name, "SHA-256 of the survey file": digest}
+    return {message("Survey file"): path.name, message("SHA-256 of the survey file"): digest}
 
 
 def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "not installed"
+        return message("not installed")

@@ -8,8 +8,9 @@ from typing import Any
 
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.frame.frames import listed_names
-from synthpop.microdata.messages.language import gettext, localised, said
-from synthpop.microdata.messages.text import count, number, percent, plural
+from synthpop.microdata.messages.language import gettext, localised
+from synthpop.microdata.messages.message import joined_by, message
+from synthpop.microdata.messages.text import count, join, number, percent, plural
 from synthpop.microdata.pages.page_facts import table
 from synthpop.population.population import Population
 from synthpop.stages.registry import STAGES
@@ -20,7 +21,7 @@ FALLBACKS = (
     "{n} needed. Where the survey is too sparse for a model of a stratum (of a level, where a step "
     "has models by level), the next coarser one is used."
 )
-NO_FALLBACK = "No fallback was needed: every model was fitted as asked, in every stratum."
+NO_FALLBACK = message("No fallback was needed: every model was fitted as asked, in every stratum.")
 
 
 def steps(
@@ -52,8 +53,8 @@ def _pooled(kind: str, stage: Mapping[str, Any], pooling: Mapping[str, Mapping[s
         parts = [label, f"{label} (heads)", f"{label} (others)"]
     poolings = [pooling[name] for name in parts if name in pooling]
     values = [pooling[name] for name in (f"{label} (values)",) if name in pooling]
-    text = _shrunk("model", poolings) + _shrunk("regression", values)
-    return text.replace("stratum", "level").replace("strata", "levels") if stage.get("by") else text
+    text = _shrunk(message("model"), poolings) + _shrunk(message("regression"), values)
+    return text
 
 
 def _shrunk(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
@@ -61,36 +62,56 @@ def _shrunk(what: str, fallbacks: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for item in fallbacks:
         if item["kind"] == "complete" or item["amount"] == "infinite":
-            parts.append(f"one {what} for all strata (complete pooling)")
+            parts.append(message("one {what} for all strata (complete pooling)", what=what))
         elif item["kind"] == "partial":
-            size = f"{number(item['amount'])} persons"
-            parts.append(f"{what}s of strata shrunk towards the pooled one (prior size {size})")
-    return f"; {' and '.join(dict.fromkeys(parts))}" if parts else ""
+            parts.append(
+                message(
+                    "{what} of each stratum shrunk towards the pooled one (prior size {n} persons)",
+                    what=what,
+                    n=number(item["amount"]),
+                )
+            )
+    return "; " + join(dict.fromkeys(parts)) if parts else ""
 
 
 def _donors(item: Mapping[str, Any]) -> str:
     """Say how far households of other strata were donors."""
     if item["kind"] == "none":
         return ""
-    totals = "totals of each stratum preserved"
+    totals = message("totals of each stratum preserved")
     if item["amount"] == "infinite":
-        return f"; donors from all strata alike, {totals}"
+        return "; " + message("donors from all strata alike, {totals}", totals=totals)
     households = number(item["amount"])
-    return f"; donors borrowed from other strata (prior size {households} households), {totals}"
+    return "; " + message(
+        "donors borrowed from other strata (prior size {households} households), {totals}",
+        households=households,
+        totals=totals,
+    )
 
 
 def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:
     if kind == "structure":
-        how = f"Whole households of the survey, resampled by their weights ({stage['method']})"
+        how = message(
+            "Whole households of the survey, resampled by their weights ({method})",
+            method=stage["method"],
+        )
         return ", ".join(names.title(name) for name in stage["variables"]), how
     if kind == "derive":
         return names.title(stage["name"]), _derived(stage, names)
     if kind == "components":
-        how = f"{names.title(stage['total'])} split by donors within {', '.join(stage['by'])}"
+        how = message(
+            "{total} split by donors within {by}",
+            total=names.title(stage["total"]),
+            by=", ".join(stage["by"]),
+        )
         return ", ".join(names.short(part) for part in stage["parts"]), how
     if kind == "correct_heaping":
         heaps = stage["heaps"] if isinstance(stage["heaps"], str) else "given ages"
-        how = f"Ages of the survey corrected before the fit ({stage['method']} draws, {heaps})"
+        how = message(
+            "Ages of the survey corrected before the fit ({method} draws, {heaps})",
+            method=stage["method"],
+            heaps=heaps,
+        )
         return names.title(stage["name"]), how
     if kind in ("distribute", "anneal"):
         return _population_stage(kind, stage, names)
@@ -100,33 +121,41 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     if kind not in MODELS:  # of a new stage: its options as they are
         columns = ", ".join(names.title(name) for name in listed_names(stage.get("name", ())))
         settings = {key: value for key, value in stage.items() if key not in ("type", "name")}
-        return columns, "; ".join(f"{key} {value}" for key, value in settings.items())
+        return columns, joined_by("; ", (f"{key} {value}" for key, value in settings.items()))
     method = stage.get("method") or ""
     options = method if isinstance(method, Mapping) else {"type": method}
     model = stage.get("model") or options["type"]
     predictors = stage.get("predictors", "all")
     text = predictors if isinstance(predictors, str) else ", ".join(predictors)
-    how = f"{str(model).partition('(')[0]} on {text}"
+    how = message("{model} on {predictors}", model=str(model).partition("(")[0], predictors=text)
     if stage.get("by"):
-        how += f"; a model for each level of {names.title(stage['by'])}"
+        how += "; " + message("a model for each level of {name}", name=names.title(stage["by"]))
     tail = options.get("tail") or ""
     tail = tail if isinstance(tail, Mapping) else {"type": tail}
     if tail["type"]:
         words = {"gpd": "generalised Pareto", "pareto": "Pareto"}[tail["type"]]
-        how += f"; {words} tail in the top class"
+        how += "; " + message("{words} tail in the top class", words=words)
     if stage.get("by_household") == "first":
-        how += "; members conditional on the first member"
+        how += "; " + message("members conditional on the first member")
     elif stage.get("by_household") == "sequential":
-        how += "; members conditional on those before them"
+        how += "; " + message("members conditional on those before them")
     elif stage.get("by_household"):
-        how += f"; one value per household ({stage['by_household']})"
+        how += "; " + message(
+            "one value per household ({by_household})", by_household=stage["by_household"]
+        )
     upper = tail.get("upper", options.get("upper"))
     if upper is not None:
-        how += f"; at most {number(float(upper))}"
+        how += "; " + message("at most {upper}", upper=number(float(upper)))
     if stage.get("impossible"):
-        how += f"; {plural(len(stage['impossible']), 'rule')} for impossible values"
+        how += "; " + message(
+            "{n} for impossible values", n=plural(len(stage["impossible"]), "rule")
+        )
     if kind == "gibbs_pass":
-        how = f"Drawn again given all others ({how}), {plural(stage['passes'], 'pass', 'passes')}"
+        how = message(
+            "Drawn again given all others ({how}), {n}",
+            how=how,
+            n=plural(stage["passes"], "pass", "passes"),
+        )
         return ", ".join(names.title(name) for name in stage["variables"]), how
     return names.title(stage.get("name", "")), how
 
@@ -135,42 +164,59 @@ def _derived(stage: Mapping[str, Any], names: FigureNames) -> str:
     """Say what a variable is derived from: one other, or an expression."""
     classes = stage.get("breaks") is not None
     if stage.get("expression") is None:
-        rule = "in classes" if classes else "by mapping"
-        return f"from {names.title(stage['source'])}, {rule}"
-    how = f"calculated: {stage['expression']}"
+        rule = message("in classes") if classes else message("by mapping")
+        return message("from {source}, {rule}", source=names.title(stage["source"]), rule=rule)
+    how = message("calculated: {expression}", expression=stage["expression"])
     if stage.get("within"):
-        how += f" ({stage['aggregate']} over the household)"
-    return f"{how}, in classes" if classes else how
+        how += " " + message("({aggregate} over the household)", aggregate=stage["aggregate"])
+    return message("{how}, in classes", how=how) if classes else how
 
 
 def _population_stage(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple[str, str]:
     tables = stage["margins"]
     cells = plural(sum(item["n_cells"] for item in tables), "known total")
     if kind == "distribute":
-        how = f"Households allotted within {names.title(stage['within'])} by {cells}"
+        how = message(
+            "Households allocated within {within} by {cells}",
+            within=names.title(stage["within"]),
+            cells=cells,
+        )
         return names.title(stage["name"]), how
     column_names = [
         name for item in tables for name in (*item["columns"], item.get("variable")) if name
     ]
     what = ", ".join(names.title(name) for name in dict.fromkeys(column_names))
-    where = f" within {names.title(stage['split'])}" if stage.get("split") else ""
-    tolerance = f", within {percent(stage['tolerance'])}" if stage["tolerance"] else ""
-    return what, f"Whole households exchanged{where} until {cells} are met{tolerance}"
+    where = ""
+    if stage.get("split"):
+        where = " " + message("within {region}", region=names.title(stage["split"]))
+    tolerance = (
+        (", " + message("within {tolerance}", tolerance=percent(stage["tolerance"])))
+        if stage["tolerance"]
+        else ""
+    )
+    return what, message(
+        "Whole households exchanged{where} until {cells} are met{tolerance}",
+        where=where,
+        cells=cells,
+        tolerance=tolerance,
+    )
 
 
 def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     """Return how the run can be repeated, as pairs of a name and a value."""
     identity, sample = population.manifest.identity, population.manifest.sample
     seed = gettext("kept in the internal report") if external else str(identity.seed)
-    survey = said(
+    if identity.sealed:
+        seed = gettext("kept with the secret key of the run")
+    survey = message(
         "{persons} persons in {households} households, weight {weight}",
         persons=count(sample.n_persons),
         households=count(sample.n_households),
         weight=sample.weight,
     )
-    scale = said("{scale} (persons of the population for one unit of weight)",
+    scale = message("{scale} (persons of the population for one unit of weight)",
                  scale=localised(f"{identity.scale:g}"))  # fmt: skip
-    blocks = said(
+    blocks = message(
         "{blocks} of at most {n} persons",
         blocks=plural(len(population.manifest.blocks), "block"),
         n=count(identity.rows_per_block),
@@ -192,7 +238,7 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     fallbacks_of_run = population.fallbacks
     if not fallbacks_of_run:
         return {"sentence": gettext(NO_FALLBACK), "table": None}
-    sentence = said(FALLBACKS, n=plural(len(fallbacks_of_run), "fallback was", "fallbacks were"))
+    sentence = message(FALLBACKS, n=plural(len(fallbacks_of_run), "fallback was", "fallbacks were"))
     if external:
         by_stage: dict[str, set[str]] = defaultdict(set)
         for item in fallbacks_of_run:
@@ -206,6 +252,13 @@ def fallbacks(population: Population, external: bool) -> dict[str, Any]:
     ]  # fmt: skip
     if len(fallbacks_of_run) > MOST_FALLBACKS:
         left = len(fallbacks_of_run) - MOST_FALLBACKS
-        rows.append([f"and {count(left)} more, listed in the manifest", "", "", ""])
-    head = ["Step", "Stratum or level", "What was missing, what was used instead", "Persons"]
+        rows.append(
+            [message("and {left} more, listed in the manifest", left=count(left)), "", "", ""]
+        )
+    head = [
+        "Step",
+        message("Stratum or level"),
+        message("What was missing, what was used instead"),
+        "Persons",
+    ]
     return {"sentence": sentence, "table": table(head, rows, text_columns=3)}

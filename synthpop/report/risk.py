@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import (
     SMALLEST_COUNT,
     is_small,
@@ -24,33 +25,44 @@ MODEL_SCENARIO = 5
 
 STORIES = {
     1: (
-        "One match, interval known",
-        "The population has exactly one person with the keys of a survey person, and the intruder "
-        "knows the interval its value was drawn from.",
+        message("One match, interval known"),
+        message(
+            "The population has exactly one person with the keys of a survey person, and the "
+            "intruder knows the interval its value was drawn from."
+        ),
     ),
     2: (
-        "One match, value taken",
-        "The population has exactly one person with the keys of a survey person, and the intruder "
-        "takes its value as the answer.",
+        message("One match, value taken"),
+        message(
+            "The population has exactly one person with the keys of a survey person, and the "
+            "intruder takes its value as the answer."
+        ),
     ),
     3: (
-        "All matches, intervals known",
-        "The intruder looks at everybody in the population with the keys of a survey person and "
-        "knows the intervals the values were drawn from; all must point to the same answer.",
+        message("All matches, intervals known"),
+        message(
+            "The intruder looks at everybody in the population with the keys of a survey "
+            "person and knows the intervals the values were drawn from; all must point to "
+            "the same answer."
+        ),
     ),
     4: (
-        "All matches, values taken",
-        "The intruder looks at everybody in the population with the keys of a survey person and "
-        "believes the values when all of them lie close together at the truth.",
+        message("All matches, values taken"),
+        message(
+            "The intruder looks at everybody in the population with the keys of a survey "
+            "person and believes the values when all of them lie close together at the truth."
+        ),
     ),
     5: (
-        "Model of the population",
-        "The intruder fits a linear model of the value on the keys to the whole population and "
-        "predicts the survey person. What it finds is mostly what the keys explain of anybody, in "
-        "the survey or not.",
+        message("Model of the population"),
+        message(
+            "The intruder fits a linear model of the value on the keys to the whole "
+            "population and predicts the survey person. What it finds is mostly what the "
+            "keys explain of anybody, in the survey or not."
+        ),
     ),
 }
-INTRODUCTION = (
+INTRODUCTION = message(
     "An intruder knows the keys of everybody in the survey without error and looks in the "
     "synthetic population for the value of one variable. A survey person counts as found when the "
     "answer lies within the stated accuracy of the true value. Only persons who are unique in the "
@@ -67,13 +79,13 @@ FINDS_FEW = "Within {within} of the truth they find fewer than {n} of the survey
 FINDS_NOBODY = "Within {within} of the truth they find nobody."
 FINDS_LEVEL = "They find the category of {n} survey persons, {share} of all: {one_in}"
 FINDS_FEW_LEVELS = "They find the category of fewer than {n} survey persons."
-FINDS_NO_LEVEL = "They find the category of nobody."
+FINDS_NO_LEVEL = message("They find the category of nobody.")
 ZEROS = "{n} of them have a true value of 0."
 EXPECTED = (
     "Expected case: {n} of them are unique in the country as well, so that the intruder could be "
     "sure."
 )
-SURVEY_MODEL = (
+SURVEY_MODEL = message(
     "The baseline of scenario 5 is the same model fitted to the other half of the survey: what the "
     "keys tell of anybody."
 )
@@ -99,11 +111,11 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
         "combinations": None if external else _combinations(getattr(risk, "combinations", None)),
         "copies": _copies(getattr(risk, "copies", None), external),
-        "interval": said(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
+        "interval": message(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
         if "populations" in rows
         else "",
         "baseline": "" if external else _baseline_note(rows),
-        "own_words": [] if external else risk.summary().splitlines()[:1],
+        "own_words": [] if external else str(risk.summary()).splitlines()[:1],
     }
 
 
@@ -119,7 +131,14 @@ def _riskiest(records: pd.DataFrame | None) -> dict[str, Any] | None:
          number(row["alone"]), number(row["found"])]
         for row in records.to_dict("records")
     ]  # fmt: skip
-    head = ["Record", *keys, "Singled out by", "Matches", "Unique in the country", "Found, if so"]
+    head = [
+        "Record",
+        *keys,
+        message("Singled out by"),
+        "Matches",
+        message("Unique in the country"),
+        message("Found, if so"),
+    ]
     return table(head, rows, text_columns=2 + len(keys))
 
 
@@ -145,8 +164,8 @@ def _combinations(uniques: pd.DataFrame | None) -> dict[str, Any] | None:
 
 COPIES = {
     "amounts": "an amount of {target} that nobody else has",
-    "shares": "shares of parts of a total that nobody else has",
-    "compositions": "characteristics of household and members that no other household has",
+    "shares": message("shares of parts of a total that nobody else has"),
+    "compositions": message("characteristics of household and members that no other household has"),
 }
 
 
@@ -176,18 +195,18 @@ def _who(risk: Any) -> str:
     keys, target = getattr(risk, "keys", ()), getattr(risk, "target", "")
     if not target:
         return ""
-    text = "Keys: {keys}. Value looked for: {target}."
-    return said(text, keys=", ".join(map(str, keys)), target=target)
+    text = message("Keys: {keys}. Value looked for: {target}.")
+    return message(text, keys=", ".join(map(str, keys)), target=target)
 
 
 def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
     title, story = (gettext(text) for text in STORIES.get(key, (f"Scenario {key}", "")))
     if rows["tau"].isna().all():
-        note = str(rows["note"].iloc[0]) if "note" in rows else "not computed"
+        note = str(rows["note"].iloc[0]) if "note" in rows else message("not computed")
         return {
             "number": str(key),
             "title": title,
-            "sentence": f"{story} {said(NOT_COMPUTED, why=gettext(note))}",
+            "sentence": f"{story} {message(NOT_COMPUTED, why=message(note))}",
         }
     worst = _at_largest_accuracy(rows)
     of_level = np.isnan(worst["accuracy"])
@@ -195,15 +214,15 @@ def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:
     tau, rate = float(worst["tau"]), float(worst["rate"])
     if external and is_small(tau):
         sentence_for_few = FINDS_FEW_LEVELS if of_level else FINDS_FEW
-        text = said(sentence_for_few, within=within, n=SMALLEST_COUNT)
+        text = message(sentence_for_few, within=within, n=SMALLEST_COUNT)
     elif tau == 0:
-        text = said(FINDS_NO_LEVEL if of_level else FINDS_NOBODY, within=within)
+        text = message(FINDS_NO_LEVEL if of_level else FINDS_NOBODY, within=within)
     else:
         n = tau / rate
         if external:
             rate = rounded_count(tau) / n
         values = {"within": within, "n": _shown(tau, external), "share": percent(rate)}
-        text = said(FINDS_LEVEL if of_level else FINDS, **values, one_in=_one_in(rate))
+        text = message(FINDS_LEVEL if of_level else FINDS, **values, one_in=_one_in(rate))
         text += _expected_case(_strength(rows), external)
     return {"number": str(key), "title": title, "sentence": f"{story} {text}"}
 
@@ -212,20 +231,20 @@ def _expected_case(record: dict[str, Any], external: bool) -> str:
     zeros, expected = record["zeros"], record["expected"]
     text = ""
     if zeros > 0:
-        text += " " + said(ZEROS, n=_shown(zeros, external))
+        text += " " + message(ZEROS, n=_shown(zeros, external))
     if expected is not None:
-        text += " " + said(EXPECTED, n=_shown(expected, external))
+        text += " " + message(EXPECTED, n=_shown(expected, external))
     return text
 
 
 def _one_in(rate: float) -> str:
     if rate >= 0.5:
         return gettext("more than half of them.")
-    return said("about one in {n}.", n=count(1 / rate))
+    return message("about one in {n}.", n=count(1 / rate))
 
 
 def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
-    """One row a scenario: worst case, true zeros among it, and the expected case."""
+    """One row per scenario: worst case, true zeros among it, and the expected case."""
     body = []
     records = [_strength(part) for _, part in rows.groupby("scenario")]
     reach = max((r["tau"] for r in records if np.isfinite(r["tau"])), default=0.0)
@@ -246,13 +265,17 @@ def _table(rows: pd.DataFrame, external: bool) -> dict[str, Any]:
              _bar(record, reach, external)]
         )  # fmt: skip
     accuracies = sorted(set(rows["accuracy"].dropna()))
-    head = ["Scenario", "What the intruder does"]
-    head += [said("Found within {share}", share=percent(share, 0)) for share in accuracies]
+    head = ["Scenario", message("What the intruder does")]
+    head += [message("Found within {share}", share=percent(share, 0)) for share in accuracies]
     head += [] if accuracies else ["Found"]
-    head += ["of the survey", "hold-out or baseline", "of them true zeros",
-             "expected unique in the country"]  # fmt: skip
-    head += ["Mean and interval over populations"] if "tau_mean" in rows else []
-    head += ["Others, true zeros"]
+    head += [
+        message("of the survey"),
+        message("hold-out or baseline"),
+        message("of them true zeros"),
+        message("expected unique in the country"),
+    ]
+    head += [message("Mean and interval over populations")] if "tau_mean" in rows else []
+    head += [message("Others, true zeros")]
     return table(head, body, text_columns=2)
 
 
@@ -267,7 +290,7 @@ def _interval(rows: pd.DataFrame, external: bool) -> list[str]:
     values = {name: float(row[f"tau_{name}"]) for name in ("mean", "low", "high")}
     if external or not np.isfinite(values["mean"]):
         return [BLANK]
-    return [said(MEAN_AND_INTERVAL, **{name: number(value) for name, value in values.items()})]
+    return [message(MEAN_AND_INTERVAL, **{name: number(value) for name, value in values.items()})]
 
 
 def _baseline_note(rows: pd.DataFrame) -> str:
@@ -281,7 +304,7 @@ def _bar(record: dict[str, Any], reach: float, external: bool) -> str:
         tau, zeros = rounded_count(tau), rounded_count(zeros)
     if not np.isfinite(tau) or not np.isfinite(zeros):
         return ""
-    text = said(PARTS, others=number(tau - zeros), zeros=number(zeros))
+    text = message(PARTS, others=number(tau - zeros), zeros=number(zeros))
     return Svg(svg.part_bar([(tau - zeros, "far"), (zeros, "band")], reach, text))
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_title
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import gettext, ngettext, said
+from synthpop.microdata.messages.language import gettext, ngettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import (
     BLANK,
     change,
@@ -26,11 +27,11 @@ from synthpop.microdata.pages.page_facts import Svg, table
 
 STATISTICS = {
     "mean": ("Mean", number),
-    "sd": ("Standard deviation", number),
-    "gini": ("Gini coefficient", number),
-    "zero": ("Share of zeros", percent),
-    "negative": ("Share below zero", percent),
-    "missing": ("Share missing", percent),
+    "sd": (message("Standard deviation"), number),
+    "gini": (message("Gini coefficient"), number),
+    "zero": (message("Share of zeros"), percent),
+    "negative": (message("Share below zero"), percent),
+    "missing": (message("Share missing"), percent),
     "smallest": ("Smallest", number),
     "largest": ("Largest", number),
 }
@@ -38,9 +39,15 @@ SHARES = {"zero", "negative", "missing"}
 AMOUNT = 200.0
 
 
-def ratio_cell(ratio: float, reach: float, error: str = "sampling error") -> Svg:
+def ratio_cell(ratio: float, reach: float, error: str = message("sampling error")) -> Svg:
     """Return the bar of a distance over its error."""
-    return Svg(svg.ratio_bar(float(ratio), reach, f"{number(ratio, 2)} times the {error}"))
+    return Svg(
+        svg.ratio_bar(
+            float(ratio),
+            reach,
+            message("{ratio} times the {error}", ratio=number(ratio, 2), error=message(error)),
+        )
+    )
 
 
 def households(fit: FitReport) -> dict[str, Any]:
@@ -92,7 +99,9 @@ def statistics_table(fit: FitReport, name: str) -> dict[str, Any]:
             row["statistic"] == "gini" and not _is_amount(fit, name)
         ):
             continue
-        gap = said("{n} points", n=points(row["difference"])) if share else change(row["relative"])
+        gap = (
+            message("{n} points", n=points(row["difference"])) if share else change(row["relative"])
+        )
         body.append([gettext(title), text(row["sample"]), text(row["population"]), gap])
     return table(["Statistic", "Survey", "Population", "Difference"], body)
 
@@ -116,8 +125,15 @@ def quantile_table(fit: FitReport, name: str) -> dict[str, Any]:
 
 def components(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
     """Return for each total the table of its parts."""
-    head = ["Part", "Total, survey", "Total, population", "Difference", "Share, survey",
-            "Share, population", "Points"]  # fmt: skip
+    head = [
+        "Part",
+        message("Total, survey"),
+        message("Total, population"),
+        "Difference",
+        message("Share, survey"),
+        message("Share, population"),
+        "Points",
+    ]
     totals = []
     rows = fit.tables["components"]
     for total in fit.components:
@@ -138,8 +154,8 @@ def _sum_sentence(fit: FitReport, total: str) -> str:
     sums = fit.tables["sums"]
     off = float(sums.loc[sums["total"] == total, "population_share_off"].iloc[0])
     if off > 0:
-        text = "The parts do not add up for {share} of the persons."
-        return said(text, share=short_percent(off, 2))
+        text = message("The parts do not add up for {share} of the persons.")
+        return message(text, share=short_percent(off, 2))
     return gettext("The parts of every person add up to the total.")
 
 
@@ -160,5 +176,12 @@ def comparisons(fit: FitReport, names: FigureNames) -> dict[str, Any]:
          short_percent(row["expected_sampling_error"], 2), number(row["ratio"], 2)]
         for row in rows.to_dict("records")
     ]  # fmt: skip
-    head = ["Comparison", "Measure", "Distance", "Simulation error", "Sampling error", "Over error"]
+    head = [
+        "Comparison",
+        "Measure",
+        "Distance",
+        message("Simulation error"),
+        message("Sampling error"),
+        message("Over error"),
+    ]
     return table(head, body, text_columns=2)

@@ -11,7 +11,8 @@ import pandas as pd
 
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
-from synthpop.microdata.messages.text import BLANK, change, count, number, percent, plural
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import BLANK, change, count, join, number, percent, plural
 from synthpop.microdata.pages.charts import interval_dot
 from synthpop.microdata.pages.page import write_for
 from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
@@ -33,8 +34,8 @@ NOTABLE_MISS, LARGE_MISS = 0.02, 0.05
 CONFIDENCE = 0.95
 """With which no estimator stands out by chance, all of the study together."""
 MOST_ZIPPERS, MOST_FINDINGS = 24, 5
-ESTIMATES_CAPTION = "Estimates of all repetitions; the dashed line is the true value."
-ZIPPER_CAPTION = (
+ESTIMATES_CAPTION = message("Estimates of all repetitions; the dashed line is the true value.")
+ZIPPER_CAPTION = message(
     "Zipper plot: intervals by the distance of the estimate from the truth in units of its "
     "interval, the nearest below. Orange intervals do not cover; they should begin at the dashed "
     "line."
@@ -167,32 +168,51 @@ def verdict_rows(study: Study, performance: pd.DataFrame) -> list[dict[str, str]
     titles = [_key(performance, key)[1] for key in performance.index]
     worst = int(np.argmax(biases)) if biases else 0
     word, level = _worded(max(biases, default=0.0), NOTABLE_BIAS, LARGE_BIAS)
-    reason = "No bias is larger than a tenth of the standard deviation of its estimator."
+    reason = message("No bias is larger than a tenth of the standard deviation of its estimator.")
     if level != "good":
         relative = change(rows[worst]["relative_bias"], 2)
-        of_truth = f", {relative} of the true value" if relative != BLANK else ""
-        size = f"{number(biases[worst], 2)} times the standard deviation{of_truth}"
-        reason = f"Largest for {titles[worst]}: {size}."
+        of_truth = (
+            (", " + message("{relative} of the true value", relative=relative))
+            if relative != BLANK
+            else ""
+        )
+        size = message(
+            "{ratio} times the standard deviation{of_truth}",
+            ratio=number(biases[worst], 2),
+            of_truth=of_truth,
+        )
+        reason = message("Largest for {title}: {size}.", title=titles[worst], size=size)
     bias = verdict("Bias", word, level, reason, "#estimators")
     misses = [coverage_miss(row, study.level, critical) for row in rows]
     nominal = percent(study.level, 0)
     if not any(np.isfinite(float(row["coverage"])) for row in rows):
-        reason = "No estimator gave a standard error or an interval."
+        reason = message("No estimator gave a standard error or an interval.")
         coverage = verdict("Coverage", "not measured", "none", reason)
     else:
         worst = int(np.argmax(misses))
         word, level = _worded(max(misses), NOTABLE_MISS, LARGE_MISS)
         word = {"small": "nominal", "notable": "off", "large": "far off"}[word]
-        reason = f"All intervals cover as often as they should, {nominal}."
+        reason = message("All intervals cover as often as they should, {nominal}.", nominal=nominal)
         if level != "good":
-            share = f"{percent(rows[worst]['coverage'], 1)} of the intervals cover"
-            reason = f"Farthest for {titles[worst]}: {share}, nominal {nominal}."
+            share = message(
+                "{coverage} of the intervals cover", coverage=percent(rows[worst]["coverage"], 1)
+            )
+            reason = message(
+                "Farthest for {title}: {share}, nominal {nominal}.",
+                title=titles[worst],
+                share=share,
+                nominal=nominal,
+            )
         coverage = verdict("Coverage", word, level, reason, "#estimators")
     n = len(study.failures)
     failed = verdict("Failures", "none", "good", "Every repetition gave every number.")
     if n:
         failing = study.failures["repetition"].nunique() / max(study.repetitions, 1)
-        reason = f"{plural(n, 'failure')} in {percent(failing, 1)} of the repetitions."
+        reason = message(
+            "{n} in {failing} of the repetitions.",
+            n=plural(n, "failure"),
+            failing=percent(failing, 1),
+        )
         level = "bad" if failing > LARGE_MISS else "look"
         failed = verdict("Failures", "some", level, reason, "#failures")
     return [bias, coverage, failed]
@@ -213,7 +233,7 @@ def _cards(study: Study, performance: pd.DataFrame) -> list[dict[str, str]]:
     domains = performance.index.get_level_values("domain").nunique()
     return [
         card("Repetitions", count(study.repetitions), "samples"),
-        card("Estimators", count(names), f"in {plural(domains, 'domain')}"),
+        card("Estimators", count(names), message("in {n}", n=plural(domains, "domain"))),
         card("Nominal coverage", percent(study.level, 0), "of intervals"),
     ]
 
@@ -236,13 +256,21 @@ def _worst(rows: Any, level: float, critical: float) -> list[dict[str, str]]:
             break
         parts, advice = [], ""
         if bias_ratio(row, critical) > NOTABLE_BIAS:
-            parts.append(f"bias of {number(bias_ratio(row), 2)} times the standard deviation")
-            advice = "Ask which step makes it: leave out non-response, contamination, calibration."
+            parts.append(
+                message(
+                    "bias of {ratio} times the standard deviation", ratio=number(bias_ratio(row), 2)
+                )
+            )
+            advice = message(
+                "Find the step that causes it: leave out non-response, contamination, calibration."
+            )
         if coverage_miss(row, level, critical) > NOTABLE_MISS:
-            parts.append(f"coverage of {percent(row['coverage'], 1)}")
+            parts.append(message("coverage of {coverage}", coverage=percent(row["coverage"], 1)))
             if not advice:
-                advice = "Compare the standard errors with the real ones; they may be too small."
-        lines.append(finding(f"{title}: {' and '.join(parts)}", f"#{row_id(title)}", advice))
+                advice = message(
+                    "Compare the standard errors with the real ones; they may be too small."
+                )
+        lines.append(finding(f"{title}: {join(parts)}", f"#{row_id(title)}", advice))
     return lines
 
 
@@ -257,8 +285,13 @@ def _row(
     index, title = key
     bias, half = float(row["relative_bias"]), critical * float(row["relative_bias_mc"])
     reach = 1.15 * max(abs(bias) + half, 1e-9) if np.isfinite(bias) else 1.0
-    interval = f"{change(bias - half, 2)} to {change(bias + half, 2)}"
-    text = f"{title}: relative bias {change(bias, 2)}, Monte Carlo interval {interval}"
+    interval = message("{low} to {high}", low=change(bias - half, 2), high=change(bias + half, 2))
+    text = message(
+        "{title}: relative bias {bias}, Monte Carlo interval {interval}",
+        title=title,
+        bias=change(bias, 2),
+        interval=interval,
+    )
     plot = interval_dot(bias, bias - half, bias + half, 0.0, (-reach, reach), text)
     concern = _concern(row, study.level, critical)
     return folding_row(
@@ -314,7 +347,11 @@ def _failures(study: Study) -> dict[str, Any] | None:
     grouped = study.failures.groupby(["estimator", "reason"], sort=False)["repetition"].nunique()
     counted = grouped.reset_index().sort_values("repetition", ascending=False)
     rows = [
-        [str(row["estimator"]) or "the sample itself", str(row["reason"]), count(row["repetition"])]
+        [
+            str(row["estimator"]) or message("the sample itself"),
+            str(row["reason"]),
+            count(row["repetition"]),
+        ]
         for row in counted.to_dict("records")
     ]
     return table(["Estimator", "Reason", "Repetitions"], rows, text_columns=2)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent, plural, tick
 from synthpop.microdata.pages.page_facts import Svg
 from synthpop.microdata.pages.plane import Axis, Plane
@@ -15,12 +16,18 @@ from synthpop.sampling.study_result import Study
 
 MOST_INTERVALS, CLASSES = 200, 24
 MEASURES = {
-    "truth": "True value", "mean": "Mean of the estimates", "bias": "Bias",
-    "relative_bias": "Relative bias", "variance": "Variance", "rmse": "Root mean squared error",
-    "coverage": "Coverage of the intervals", "length": "Mean length of the intervals",
-    "standard_error_ratio": "Mean standard error over the real one",
-    "repetitions": "Repetitions with a number", "failed": "Repetitions that failed",
-}  # fmt: skip
+    "truth": message("True value"),
+    "mean": message("Mean of the estimates"),
+    "bias": "Bias",
+    "relative_bias": message("Relative bias"),
+    "variance": "Variance",
+    "rmse": message("Root mean squared error"),
+    "coverage": message("Coverage of the intervals"),
+    "length": message("Mean length of the intervals"),
+    "standard_error_ratio": message("Mean standard error over the real one"),
+    "repetitions": message("Repetitions with a number"),
+    "failed": message("Repetitions that failed"),
+}
 SHARES = ("relative_bias", "coverage")
 
 
@@ -35,7 +42,7 @@ def estimates_chart(rows: pd.DataFrame, truth: float, title: str, unit: str) -> 
     margin = 0.03 * (high - low)
     counts, edges = np.histogram(values, CLASSES)
     plane = Plane(
-        Axis(f"Estimate{f', {unit}' if unit else ''}", low - margin, high + margin),
+        Axis(message("Estimate") + (f", {unit}" if unit else ""), low - margin, high + margin),
         Axis("Repetitions", 0, float(counts.max()) * 1.08, text=tick),
     )
     for left, right, n in zip(edges[:-1], edges[1:], counts, strict=True):
@@ -43,7 +50,9 @@ def estimates_chart(rows: pd.DataFrame, truth: float, title: str, unit: str) -> 
             plane.bar(float(left), float(right), float(n))
     if np.isfinite(truth):
         plane.rule(x=truth, label="truth")
-    return plane.render(f"{title}: estimates of {plural(len(values), 'repetition')}")
+    return plane.render(
+        message("{title}: estimates of {n}", title=title, n=plural(len(values), "repetition"))
+    )
 
 
 def zipper_chart(rows: pd.DataFrame, truth: float, level: float, title: str, unit: str) -> str:
@@ -62,15 +71,25 @@ def zipper_chart(rows: pd.DataFrame, truth: float, level: float, title: str, uni
     inside = (low <= 0) & (high >= 0)
     reach = float(max(np.abs(low).max(), np.abs(high).max()))
     plane = Plane(
-        Axis(f"Interval less true value{f', {unit}' if unit else ''}", -reach, reach),
-        Axis("Share of the intervals", 0, 1, text=lambda value: percent(value, 0)),
+        Axis(
+            message("Interval minus true value{unit}", unit=f", {unit}" if unit else ""),
+            -reach,
+            reach,
+        ),
+        Axis(message("Share of the intervals"), 0, 1, text=lambda value: percent(value, 0)),
     )
     for hit, kind in ((inside, "mark"), (~inside, "far")):
         plane.intervals(low[hit].tolist(), high[hit].tolist(), rank[hit].tolist(), kind)
     plane.line([0.0, 0.0], [0.0, 1.0], "zero")
     plane.rule(y=level)
     covered = percent(float(inside.mean()), 1)
-    return plane.render(f"{title}: {covered} of the intervals that are shown cover the true value")
+    return plane.render(
+        message(
+            "{title}: {covered} of the intervals that are shown cover the true value",
+            title=title,
+            covered=covered,
+        )
+    )
 
 
 def level_curves(study: Study) -> list[dict[str, Any]]:
@@ -80,7 +99,11 @@ def level_curves(study: Study) -> list[dict[str, Any]]:
         for measure in ("relative_bias", "rmse", "coverage"):
             chart = _curve(study, measure, over)
             if chart:
-                caption = f"{MEASURES[measure]} by level of {over}; one line an estimator"
+                caption = message(
+                    "{measure} by level of {over}; one line per estimator",
+                    measure=MEASURES[measure],
+                    over=over,
+                )
                 charts.append({"chart": Svg(chart), "caption": f"{caption}."})
     return charts
 
@@ -99,7 +122,7 @@ def _curve(study: Study, measure: str, over: str) -> str:
     margin = 0.06 * (high - low or abs(high) or 1.0)
     places = () if numeric else [(float(k), str(level)) for k, level in enumerate(curves.index)]
     plane = Plane(
-        Axis(f"Level of {over}", min(at), max(at), places=places),
+        Axis(message("Level of {over}", over=over), min(at), max(at), places=places),
         Axis(MEASURES[measure], low - margin, high + margin,
              text=(lambda v: percent(v, 1)) if measure in SHARES else tick),
     )  # fmt: skip
@@ -112,4 +135,6 @@ def _curve(study: Study, measure: str, over: str) -> str:
         label = str(dict(zip(curves.columns.names, np.atleast_1d(name), strict=False))["estimator"])
         for k, (x, y) in enumerate(zip(xs, ys, strict=True)):
             plane.point(x, y, kind, "circle", label if k == len(xs) - 1 else "")
-    return plane.render(f"{MEASURES[measure]} by level of {over}")
+    return plane.render(
+        message("{measure} by level of {over}", measure=MEASURES[measure], over=over)
+    )

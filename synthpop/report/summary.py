@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthpop.evaluation.result import FitReport
-from synthpop.microdata.messages.language import said
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, number
 from synthpop.microdata.pages.page_facts import card
 from synthpop.population.population import Population
@@ -23,11 +23,11 @@ PERSONS_ONLY = (
 
 def key_figures(fit: FitReport, population: Any) -> list[dict[str, str]]:
     """Return the numbers at the head of the report."""
-    note = said("from {n} in the survey", n=count(fit.n_sample))
+    note = message("from {n} in the survey", n=count(fit.n_sample))
     cards = [card("Persons", count(fit.n_population), note)]
     if isinstance(population, Population) and fit.size is not None:
         per_household = fit.n_population / max(population.n_households, 1)
-        note = said("{n} persons on average", n=number(per_household))
+        note = message("{n} persons on average", n=number(per_household))
         cards.append(card("Households", count(population.n_households), note))
     return cards
 
@@ -40,8 +40,10 @@ def what_it_is(fit: FitReport, survey: SurveySize, population: Any) -> str:
     if fit.size is not None and known is not None:
         numbers |= {"households": known.n_households, "sample_households": survey.n_households}
         sentence = IN_HOUSEHOLDS
-    text = said(sentence, **{name: count(value) for name, value in numbers.items()})
+    text = message(sentence, **{name: count(value) for name, value in numbers.items()})
     replicate = None if known is None else known.manifest.identity.replicate
     if replicate is not None:
-        text += f" It is replicate {replicate['number']}: {replicate['note']}."
+        text += " " + message(
+            "It is replicate {number}: {note}.", number=replicate["number"], note=replicate["note"]
+        )
     return text

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.figures.names import FigureNames
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import SMALLEST_COUNT
-from synthpop.microdata.messages.text import change, count, number, percent, plural
+from synthpop.microdata.messages.text import change, count, formatted, number, percent, plural
 from synthpop.microdata.pages.page_facts import table
 from synthpop.population.manifest import StepRecord, SurveyStepRecord
 from synthpop.population.population import Population
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CELLS, MOST_REGIONS, MOST_VARIABLES = 12, 40, 15
 EXACT, HALF = 1e-9, 0.5
 HEADS = {
-    "margin": "Table", "cell": "Cell", "area": "Area", "target": "Known total",
+    "margin": "Table", "cell": "Cell", "area": "Area", "target": message("Known total"),
     "before": "Before", "achieved": "Reached",
 }  # fmt: skip
 LARGEST_ERRORS = "Known totals with the largest errors"
@@ -118,18 +119,28 @@ class _Cells:
         """Return the largest relative error in a sentence."""
         order = self.order()
         if not len(order):
-            return "All totals are too small to be named."
+            return message("All totals are too small to be named.")
         k = int(order[0])
         row = self.table.iloc[k]
-        where = "" if self.shown.all() else " of the cells that may be named"
-        cell, reached = f"{row['margin']}: {row['cell']}", f"reached {number(row['achieved'], 4)}"
+        where = "" if self.shown.all() else (" " + message("of the cells that may be shown"))
+        cell, reached = (
+            f"{row['margin']}: {row['cell']}",
+            message("reached {n}", n=number(row["achieved"], 4)),
+        )
         if self.target[k] == 0 and self.gap[k] != 0:
-            return f"A total of 0 is not met: {cell}, {reached}."
+            return message(
+                "A total of 0 is not met: {cell}, {reached}.", cell=cell, reached=reached
+            )
         if self.gap[k] == 0:
-            return f"The largest relative error{where} is 0."
-        return (
-            f"The largest relative error{where} is {_error(self.relative[k])}, at {cell} "
-            f"(target {number(row['target'], 4)}, {reached})."
+            return message("The largest relative error{where} is 0.", where=where)
+        return message(
+            "The largest relative error{where} is {relative}, at {cell} (target {target}, "
+            "{reached}).",
+            where=where,
+            relative=_error(self.relative[k]),
+            cell=cell,
+            target=number(row["target"], 4),
+            reached=reached,
         )
 
     def grid(self) -> dict[str, Any]:
@@ -142,7 +153,7 @@ class _Cells:
             row = self.table.iloc[k]
             figures = [number(row[name], 4) for name in numbers]
             rows.append([*(str(row[name]) for name in texts), *figures, _error(self.relative[k])])
-        head = [*(HEADS[name] for name in (*texts, *numbers)), "Relative error"]
+        head = [*(HEADS[name] for name in (*texts, *numbers)), message("Relative error")]
         return table(head, rows, text_columns=len(texts))
 
 
@@ -166,25 +177,42 @@ def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, An
     cells = _Cells(calibration.margins, external)
     n_met = cells.met(calibration.tolerance, EXACT)
     sentences = [
-        f"{count(n_met)} of {plural(len(cells.table), 'known total')} are met by the weights of "
-        f"the survey within a relative error of {calibration.tolerance:g}. {cells.largest()}"
+        message(
+            "The weights of the survey meet {n_met} of {n} within a relative error of "
+            "{tolerance}. {largest}",
+            n_met=count(n_met),
+            n=plural(len(cells.table), "known total"),
+            tolerance=formatted(calibration.tolerance, "g"),
+            largest=cells.largest(),
+        )
     ]
     if not calibration.converged:
-        sentences.append("The iteration did NOT converge: the weights do not meet what was asked.")
+        sentences.append(
+            message("The iteration did NOT converge: the weights do not meet the given totals.")
+        )
     if calibration.margins["importance"].notna().any():
-        sentences.append("Totals with an importance were balanced against each other.")
+        sentences.append(message("Totals with an importance were balanced against each other."))
     effect, before = number(calibration.design_effect), number(calibration.start_design_effect)
     sentences.append(
-        f"The design effect of unequal weights (Kish) is {effect}, {before} before: "
-        f"{plural(calibration.n_persons, 'survey person')} count as "
-        f"{count(calibration.effective_sample_size)}."
+        message(
+            "The design effect of unequal weights (Kish) is {effect}, previously {before}: "
+            "{n_persons} count as {effective_sample_size}.",
+            effect=effect,
+            before=before,
+            n_persons=plural(calibration.n_persons, "survey person"),
+            effective_sample_size=count(calibration.effective_sample_size),
+        )
     )
     if not external:
         low, high = calibration.g_range
         sentences.append(
-            f"Ratios of new to old weight lie between {number(low)} and {number(high)}."
+            message(
+                "Ratios of new to old weights lie between {low} and {high}.",
+                low=number(low),
+                high=number(high),
+            )
         )
-    title = f"Calibration of the weights ({calibration.method})"
+    title = message("Calibration of the weights ({method})", method=calibration.method)
     return _part(title, sentences, {LARGEST_ERRORS: cells.grid()})
 
 
@@ -193,18 +221,34 @@ def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> d
     total = float(np.abs(cells.target).sum())
     annealed = "trace" in step.details
     name = step.stage.partition(" ")[2]
-    title = "Households exchanged (annealing)" if annealed else f"Small areas: {names.title(name)}"
-    left = f"{number(step.gap)} ({percent(step.gap / max(total, 1e-300))} of the totals)"
-    n_met = f"{count(cells.met(0.0, HALF))} of {plural(len(cells.table), 'known total')}"
-    first = f"{n_met} are met to the nearest whole number; absolute differences add up to {left}"
+    title = (
+        message("Households exchanged (annealing)")
+        if annealed
+        else message("Small areas: {name}", name=names.title(name))
+    )
+    left = message(
+        "{gap} ({share} of the totals)",
+        gap=number(step.gap),
+        share=percent(step.gap / max(total, 1e-300)),
+    )
+    n_met = message(
+        "{n} of {all}", n=count(cells.met(0.0, HALF)), all=plural(len(cells.table), "known total")
+    )
+    first = message(
+        "{n_met} are met to the nearest whole number; absolute differences add up to {left}",
+        n_met=n_met,
+        left=left,
+    )
     if annealed:
-        first += f", {number(step.details['gap_before'])} before"
+        first += ", " + message(
+            "previously {gap_before}", gap_before=number(step.details["gap_before"])
+        )
     sentences = [f"{first}. {cells.largest()}", _verdict(step)]
     if step.moved_later > 0:
-        sentences[0] += (
-            f" These are the numbers right after this step: later steps moved them, absolute "
-            f"changes add up to {number(step.moved_later)} (the manifest has the cells of the "
-            "final population)."
+        sentences[0] += " " + message(
+            "These numbers are from right after this step: later steps changed them by "
+            "{moved_later} in total (the manifest has the cells of the final population).",
+            moved_later=number(step.moved_later),
         )
     if not annealed:
         sentences += _scaled(cells.table)
@@ -212,7 +256,7 @@ def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> d
     if annealed:
         sentences += _changes(step, names)
         tables["Regions"] = _regions(pd.DataFrame(step.details["regions"]))
-        tables["Change of the variables"] = _distances(step, names)
+        tables[message("Change of the variables")] = _distances(step, names)
     picture = f"trace {place}" if annealed and len(step.details["trace"].get("region", ())) else ""
     return _part(title, sentences, tables, picture)
 
@@ -225,21 +269,27 @@ def _scaled(cells: pd.DataFrame) -> list[str]:
     if off.empty or off.max() == 0:
         return []
     return [
-        "The known totals of the areas were scaled to the households and persons that each region "
-        f"has, by up to {percent(float(off.max()))}; the table shows them scaled."
+        message(
+            "The known totals of the areas were scaled to the households and persons of "
+            "each region, by up to {max}; the table shows the scaled totals.",
+            max=percent(float(off.max())),
+        )
     ]
 
 
 def _verdict(step: StepRecord) -> str:
-    limit = "no differences"
+    limit = message("no differences")
     if step.tolerance:
-        limit = f"differences of at most {percent(step.tolerance)} of the totals"
+        limit = message(
+            "differences of at most {tolerance} of the totals", tolerance=percent(step.tolerance)
+        )
     if step.converged:
-        return f"Asked for were {limit} in each table and region: met."
-    return (
-        f"Asked for were {limit} in each table and region: NOT met "
-        "everywhere. The result is the nearest that was found; tables that contradict each other, "
-        "or cells without households, cannot be met."
+        return message("The limit in each table and region, {limit}, is met.", limit=limit)
+    return message(
+        "The limit in each table and region, {limit}, is NOT met everywhere. The "
+        "result is the nearest that was found; tables that contradict each other, or "
+        "cells without households, cannot be met.",
+        limit=limit,
     )
 
 
@@ -247,16 +297,24 @@ def _changes(step: StepRecord, names: FigureNames) -> list[str]:
     regions = pd.DataFrame(step.details["regions"])
     exchanged, households = int(regions["exchanged"].sum()), int(regions["households"].sum())
     sentences = [
-        f"{count(exchanged)} of {plural(households, 'household')} were exchanged; every household "
-        "is one that was simulated, with all its members."
+        message(
+            "{exchanged} of {households} were exchanged; every household is one that was "
+            "simulated, with all its members.",
+            exchanged=count(exchanged),
+            households=plural(households, "household"),
+        )
     ]
     changes = pd.DataFrame(step.details["distances"])
     free = changes[~changes["controlled"].astype(bool)]
     if len(free):
         worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
         sentences.append(
-            f"Of the variables without a known total, {names.short(str(worst['variable']))} "
-            f"changed most: distance {percent(worst['distance'])} between before and after."
+            message(
+                "Of the variables without a known total, {variable} changed most: distance "
+                "{distance} between before and after.",
+                variable=names.short(str(worst["variable"])),
+                distance=percent(worst["distance"]),
+            )
         )
     return sentences
 
@@ -270,8 +328,17 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
         for row in regions.iloc[places].to_dict("records")
     ]  # fmt: skip
     if len(regions) > len(rows):
-        rows.append([f"and {count(len(regions) - len(rows))} with less left", "", "", "", "", ""])
-    head = ["Region", "Households", "Exchanged", "Differences before", "after", "Met"]
+        rows.append(
+            [
+                message("and {n} with smaller differences", n=count(len(regions) - len(rows))),
+                "",
+                "",
+                "",
+                "",
+                "",
+            ]
+        )
+    head = ["Region", "Households", "Exchanged", message("Differences before"), "after", "Met"]
     return table(head, rows)
 
 
@@ -283,14 +350,18 @@ def _distances(step: StepRecord, names: FigureNames) -> dict[str, Any]:
          str(row["measure"]), percent(row["distance"])]
         for row in changes.iloc[order[:MOST_VARIABLES]].to_dict("records")
     ]  # fmt: skip
-    return table(["Variable", "Has a known total", "Measure", "Distance"], rows, text_columns=3)
+    return table(
+        ["Variable", message("Has a known total"), "Measure", "Distance"], rows, text_columns=3
+    )
 
 
 def prepared_part(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
     """Say what a step on the survey did."""
     describe = PREPARED.get(record.stage.partition(" ")[0])
     if describe is None:  # a stage of somebody else
-        text = "This step changed the survey before the fit." if external else record.summary
+        text = (
+            message("This step changed the survey before the fit.") if external else record.summary
+        )
         return _part(record.stage, [text])
     return describe(record, names, external)
 
@@ -300,23 +371,34 @@ def _calibrated_coarsely(
 ) -> dict[str, Any]:
     """Say which coarse tables of the known totals the weights of the survey meet."""
     record = step.details
-    text = f"The weights of the survey were left as they are: {record.get('note')}."
+    text = message(
+        "The weights of the survey were left unchanged: {reason}.", reason=record.get("note")
+    )
     if record["calibrated"]:
         before, after = record["design_effect_before"], record["design_effect"]
-        text = (
-            f"The weights of the survey meet {', '.join(record['calibrated'])}; the design effect "
-            f"of unequal weights (Kish) is {number(after)}, {number(before)} before. The finer "
-            "tables are met by exchanging households of the population."
+        text = message(
+            "The weights of the survey meet {calibrated}; the design effect of unequal "
+            "weights (Kish) is {after}, previously {before}. The finer tables are met by "
+            "exchanging households of the population.",
+            calibrated=", ".join(record["calibrated"]),
+            after=number(after),
+            before=number(before),
         )
     sentences = [text]
     if "factor" in record:
         scale, factor = number(record["scale"]), record["factor"]
         sentences.append(
-            f"The totals are those of the country and were scaled with the population, by {scale}."
+            message(
+                "The totals are those of the country and were scaled with the population, by "
+                "{scale}.",
+                scale=scale,
+            )
             if factor != 1
-            else f"The totals were taken as those of a population of scale {scale}."
+            else message(
+                "The totals were taken as those of a population of scale {scale}.", scale=scale
+            )
         )
-    return _part("Known totals: weights of the survey", sentences)
+    return _part(message("Known totals: weights of the survey"), sentences)
 
 
 def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
@@ -324,8 +406,10 @@ def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> di
     variables = record.details["variables"]
     titles = [names.title(str(row["variable"])) for row in variables]
     sentences = [
-        "Missing values of the survey were filled from similar rows before the fit, and count as "
-        "observed since then."
+        message(
+            "Missing values of the survey were imputed from similar rows before the fit, "
+            "and count as observed from then on."
+        )
     ]
     tables = {}
     if not external:
@@ -333,18 +417,25 @@ def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> di
             [title, *(count(row[key]) for key in ("n_missing", "n_imputed", "n_left_missing"))]
             for title, row in zip(titles, variables, strict=True)
         ]
-        head = ["Variable", "Missing values", "Filled", "Left missing"]
-        tables["Missing values"] = table(head, rows)
-    return _part(f"Missing values filled: {', '.join(titles)}", sentences, tables)
+        head = ["Variable", message("Missing values"), "Filled", message("Left missing")]
+        tables[message("Missing values")] = table(head, rows)
+    return _part(
+        message("Missing values filled: {titles}", titles=", ".join(titles)), sentences, tables
+    )
 
 
 def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
     name, record = step.stage.partition(" ")[2], step.details
     before, after = record["weighted_whipple_before"], record["weighted_whipple_after"]
     sentences = [
-        f"{count(record['n_changed'])} ages of the survey were corrected before the fit. Whipple's "
-        f"index, weighted, was {number(before)} and is {number(after)}: 100 means no preference "
-        "for ages that end in 0 or 5, 500 that all do."
+        message(
+            "{n} ages of the survey were corrected before the fit. Whipple's index "
+            "(weighted) fell from {before} to {after}: 100 means no preference for ages "
+            "that end in 0 or 5, 500 that all do.",
+            n=count(record["n_changed"]),
+            before=number(before),
+            after=number(after),
+        )
     ]
     tables = {}
     if not external:
@@ -355,9 +446,9 @@ def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[s
                 strict=True,
             )
         ]
-        head = ["Age", "Survey persons", "Mean of the ages beside it", "Moved"]
+        head = ["Age", message("Survey persons"), message("Mean of the neighbouring ages"), "Moved"]
         tables["Heaps"] = table(head, rows)
-    return _part(f"Heaped ages: {names.title(name)}", sentences, tables)
+    return _part(message("Heaped ages: {name}", name=names.title(name)), sentences, tables)
 
 
 PREPARED = {

@@ -1,4 +1,4 @@
-"""One row a variable: its type, a small plot of the difference, and all its tables folded."""
+"""One row per variable: its type, a small plot of the difference, and all its tables folded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pandas as pd
 
 from synthpop.evaluation.result import FitReport
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import gettext, said
+from synthpop.microdata.messages.language import gettext
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import change, count, number, percent, points, short_percent
 from synthpop.microdata.pages import charts as svg
 from synthpop.microdata.pages.page_facts import Svg, folding_row, table
@@ -28,7 +29,7 @@ NUMBER_SENTENCE = (
     "simulation error {simulation})."
 )
 INSIDE_STRATA = "Inside strata: at most {value} ({where}; sampling error there {error})."
-CURVE = (
+CURVE = message(
     "Difference of the distribution functions, in percentage points: population less survey. The "
     "band is two sampling errors of the survey."
 )
@@ -50,7 +51,7 @@ def variable_rows(fit: FitReport, names: FigureNames) -> list[dict[str, Any]]:
         else:
             kind, facts = "number", _number(fit, name, names, ratio > BEYOND)
         if name in parts:
-            kind = said("part of {total}", total=names.short(parts[name]))
+            kind = message("part of {total}", total=names.short(parts[name]))
         distance = f"{short_percent(row['value'], 2)} {row['measure'].upper()}"
         rows.append(
             folding_row(
@@ -73,14 +74,16 @@ def _sentence(fit: FitReport, name: str, row: Any) -> str:
     sampling = short_percent(row["expected_sampling_error"], 2)
     simulation = short_percent(row["expected_simulation_error"], 2)
     value = short_percent(row["value"], 2)
-    message = CATEGORY_SENTENCE if row["measure"] == "tvd" else NUMBER_SENTENCE
-    text = said(message, value=value, sampling=sampling, simulation=simulation)
-    inside = fit.distances[fit.distances["scope"] == f"largest over {fit.strata}"]
+    sentence = CATEGORY_SENTENCE if row["measure"] == "tvd" else NUMBER_SENTENCE
+    text = message(sentence, value=value, sampling=sampling, simulation=simulation)
+    inside = fit.distances[
+        fit.distances["scope"] == message("largest over {strata}", strata=fit.strata)
+    ]
     inside = inside[(inside["variable"] == name) & (inside["crossed"] == "")]
     if len(inside):
         at = inside.iloc[0]
         value, error = (short_percent(at[key], 2) for key in ("value", "expected_sampling_error"))
-        text += " " + said(INSIDE_STRATA, value=value, where=at["where"], error=error)
+        text += " " + message(INSIDE_STRATA, value=value, where=at["where"], error=error)
     return text
 
 
@@ -94,18 +97,25 @@ def _category(fit: FitReport, name: str, rows: pd.DataFrame, names: FigureNames)
     body = []
     for k in places:
         level, gap, error = str(rows["level"].iloc[k]), gaps[k], errors[k]
-        text = f"{level}: {points(gap)} points, twice the sampling error is {points(2 * error)}"
+        text = message(
+            "{level}: {p} points, twice the sampling error is {q}",
+            level=level,
+            p=points(gap),
+            q=points(2 * error),
+        )
         bar = svg.difference_bar(gap, error, reach, text)
         body.append([level, percent(q[k]), percent(p[k]), points(gap), Svg(bar)])
-    head = ["Category", "Survey", "Population", "Points", "Difference and sampling error"]
+    head = ["Category", "Survey", "Population", "Points", message("Difference and sampling error")]
     few = len(rows) <= MOST_LEVELS
-    title = "" if few else said("The {n} levels that differ most", n=MOST_LEVELS)
+    title = "" if few else message("The {n} levels that differ most", n=MOST_LEVELS)
     tables = [{"title": title, "table": table(head, body)}]
     if (stratified := _strata(fit, name)) is not None:
-        title = said("Inside {strata}", strata=names.title(str(fit.strata)))
+        title = message("Inside {strata}", strata=names.title(str(fit.strata)))
         tables.append({"title": title, "table": stratified})
-    text = "Differences of the shares of {n} categories with their sampling error"
-    plot = svg.spark_bars(gaps[places].tolist(), errors[places].tolist(), said(text, n=len(rows)))
+    text = message("Differences of the shares of {n} categories with their sampling error")
+    plot = svg.spark_bars(
+        gaps[places].tolist(), errors[places].tolist(), message(text, n=len(rows))
+    )
     return {"plot": plot, "charts": [], "tables": tables}
 
 
@@ -138,8 +148,8 @@ def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict
     rows = curves[(curves["variable"] == name) & (curves["by"] == "")]
     x, q, p = (rows[column].to_numpy(dtype=float) for column in ("x", "sample", "population"))
     errors = share_errors(q, fit.effective_size)
-    text = "Difference of the distribution functions of {variable}"
-    text = said(text, variable=names.short(name))
+    text = message("Difference of the distribution functions of {variable}")
+    text = message(text, variable=names.short(name))
     chart = svg.difference_curve(x, p - q, errors, text, names.units.get(name, ""), is_far=is_far)
     tables = [
         {"title": gettext("Statistics"), "table": statistics_table(fit, name)},
@@ -147,7 +157,7 @@ def _number(fit: FitReport, name: str, names: FigureNames, is_far: bool) -> dict
     ]
     if name in main_numbers(fit):
         for by in shown_groups(fit, name):
-            title = said("By {group}", group=names.title(by))
+            title = message("By {group}", group=names.title(by))
             tables.append({"title": title, "table": _groups(fit, name, by, names)})
     plot = svg.spark_curve(x, p - q, errors, text, is_far=is_far)
     return {"plot": plot, "charts": [{"chart": chart, "caption": CURVE}], "tables": tables}
@@ -165,6 +175,13 @@ def _groups(fit: FitReport, name: str, by: str, names: FigureNames) -> dict[str,
          ratio_cell(ratio, reach)]
         for row, ratio in zip(rows.to_dict("records"), ratios, strict=True)
     ]  # fmt: skip
-    head = [names.short(by), "Survey persons", "Mean, survey", "Mean, population", "Difference",
-            "KS", "KS over sampling error"]  # fmt: skip
+    head = [
+        names.short(by),
+        message("Survey persons"),
+        message("Mean, survey"),
+        message("Mean, population"),
+        "Difference",
+        "KS",
+        message("KS over sampling error"),
+    ]
     return table(head, body)

@@ -11,7 +11,8 @@ import pandas as pd
 from synthpop.evaluation.result import FitReport
 from synthpop.evaluation.sentences import comparison_sentence
 from synthpop.figures.names import FigureNames
-from synthpop.microdata.messages.language import gettext, localised, said
+from synthpop.microdata.messages.language import localised
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.suppression import SMALLEST_COUNT, is_small, rounded, rounded_share
 from synthpop.microdata.messages.text import join, number, percent
 from synthpop.microdata.pages.page_facts import finding, row_id, verdict
@@ -61,9 +62,9 @@ def verdict_rows(
     judgement = fit.verdict()
     rows = [_row("Fit", "#variables", judgement.word, f"{judgement.reason} {_auc(fit)}".strip())]
     word, reason = risk_verdict(risk, fit.n_sample, external)
-    rows.append(_row("Disclosure risk", "#risk" if risk is not None else "", word, reason))
+    rows.append(_row(message("Disclosure risk"), "#risk" if risk is not None else "", word, reason))
     word, reason = totals_verdict(totals)
-    rows.append(_row("Known totals", "#totals" if totals else "", word, reason))
+    rows.append(_row(message("Known totals"), "#totals" if totals else "", word, reason))
     return rows
 
 
@@ -76,10 +77,10 @@ def _auc(fit: FitReport) -> str:
     if not finite:
         return ""
     parts = [
-        said("{auc} for {units}", auc=localised(f"{value:.2f}"), units=gettext(units))
+        message("{auc} for {units}", auc=localised(f"{value:.2f}"), units=message(units))
         for units, value in finite.items()
     ]
-    return said(AUC, parts=join(parts))
+    return message(AUC, parts=join(parts))
 
 
 def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
@@ -91,10 +92,12 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     single persons exactly, more often than by chance, the risk is at least "raised".
     """
     if risk is None:
-        return "not assessed", "Declare keys and a target in the table [risk] of the run file."
+        return message("not assessed"), message(
+            "Declare keys and a target in the table [risk] of the run file."
+        )
     row = strongest(risk)
     if row is None:
-        return "not assessed", "No scenario could be computed."
+        return message("not assessed"), message("No scenario could be computed.")
     tau, zeros, expected = row["tau"], row["zeros"], row["expected"]
     counted = expected if expected is not None else max(tau - zeros, 0.0)
     share = counted / max(n_sample, 1)
@@ -103,18 +106,18 @@ def risk_verdict(risk: Any, n_sample: int, external: bool) -> tuple[str, str]:
     if copied is not None and word == "low":
         rate, n = float(copied["rate"]), int(copied["n"])
         text = rounded_share(rate, n) if external else percent(rate, 0)
-        return "raised", said(COPIED, share=text)
+        return "raised", message(COPIED, share=text)
     of_level = row["accuracy"] != row["accuracy"]
     within = percent(row["accuracy"], 0)
     if external and (is_small(tau) or is_small(counted)):
         fewest = FEW_LEVELS if of_level else FEW_FOUND
-        return word, said(fewest, n=SMALLEST_COUNT, within=within)
+        return word, message(fewest, n=SMALLEST_COUNT, within=within)
     text = STRONGEST_LEVEL if of_level else STRONGEST
     if expected is not None:
         text = STRONGEST_LEVEL_EXPECTED if of_level else STRONGEST_EXPECTED
     write = rounded if external else number
     values = {"within": within, "tau": write(tau), "zeros": write(zeros)}
-    return word, said(text, **values, expected=write(expected))
+    return word, message(text, **values, expected=write(expected))
 
 
 def _copied(copies: pd.DataFrame | None) -> pd.Series | None:
@@ -132,12 +135,14 @@ def _copied(copies: pd.DataFrame | None) -> pd.Series | None:
 def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:
     """Return the word on known totals and its reason."""
     if totals is None:
-        return "none given", "Totals from a register or census bring tables nearer to the country."
+        return message("none given"), message(
+            "Totals from a register or census bring tables nearer to the country."
+        )
     reason = str(totals["parts"][-1]["sentences"][0])
     largest = totals.get("largest_error")
     if largest is None:
         return "met", reason
-    word = "met" if largest < 1e-6 else "nearly met" if largest <= NEARLY else "missed"
+    word = "met" if largest < 1e-6 else message("nearly met") if largest <= NEARLY else "missed"
     return word, reason
 
 

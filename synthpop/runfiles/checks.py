@@ -22,8 +22,7 @@ from synthpop.microdata.messages.errors import (
     MicrodataError,
     did_you_mean,
 )
-from synthpop.microdata.roles.survey import Survey
-from synthpop.microdata.roles.survey_checks import free_name
+from synthpop.microdata.roles.survey import Survey, free_name
 from synthpop.pipeline.known_totals import with_annealing
 from synthpop.runfiles.stage_tables import stage_table
 from synthpop.runfiles.tables import CalibrateOptions

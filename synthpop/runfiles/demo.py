@@ -19,7 +19,7 @@ PREDICTORS = {
 }
 # What cross-validation chooses for this survey: strata have their own class totals, all else is
 # from the model of all strata, with pairs of predictors shrunk with the weight of 300 persons.
-# Without `pooling` a step chooses anew each time it is fitted.
+# Without `pooling` a step chooses again each time it is fitted.
 POOLING = {"amount": inf, "pairs": 300.0}
 WITHOUT_PAIRS = ("pb190",)
 RULES = [

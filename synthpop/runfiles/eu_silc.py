@@ -28,7 +28,7 @@ HOUSEHOLD_OUTLAYS = ("hy120", "hy130", "hy140")
 
 
 def read_eu_silc(paths: Sequence[Path]) -> pd.DataFrame:
-    """Return one row a person from the files D, H, R and P, or from one joined file.
+    """Return one row per person from the files D, H, R and P, or from one joined file.
 
     paths: four paths in the order D, H, R, P, or one; any format that `read_survey` knows. Case of
         the column names does not matter.

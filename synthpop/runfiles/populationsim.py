@@ -30,7 +30,7 @@ class ZoneFolder:
     ----------
     survey : Survey
         Persons of the seed with the columns of their household, and one column for each control.
-    geography : DataFrame, one row a zone
+    geography : DataFrame, one row per zone
         The geographies, the largest first.
     margins : list of Margin
     within : str
@@ -138,7 +138,7 @@ def read_zone_folder(
     own = [column for column in persons if column not in households or column == key]
     frame = persons[own].merge(households, on=key, validate="many_to_one")
     margins = []
-    for row in controls.itertuples():
+    for row in _rows(controls):
         source_table = households if row.seed_table == "households" else persons
         value = _values(faults, row, {"households": households, "persons": persons}, source_table)
         targets = tables.get(f"{row.geography}_control_data")
@@ -164,13 +164,18 @@ def read_zone_folder(
                    name=str(row.target))
         )  # fmt: skip
     faults.raise_if_any()
-    if total:  # zones that no table controls have no households
-        zone = str(geography.columns[-1])
-        known = tables.get(f"{zone}_control_data")
-        if known is not None:
-            geography = geography[geography[zone].isin(set(known[zone]))].reset_index(drop=True)
+    geography = _with_households(geography, tables) if total else geography
     survey = Survey(frame, weight=str(settings["household_weight_col"]), household=key)
     return ZoneFolder(survey, geography, margins, within, households, persons, settings)
+
+
+def _with_households(geography: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Leave out zones that no table controls: they have no households."""
+    zone = str(geography.columns[-1])
+    known = tables.get(f"{zone}_control_data")
+    if known is None:
+        return geography
+    return geography[geography[zone].isin(set(known[zone]))].reset_index(drop=True)
 
 
 def _settings(path: Path) -> dict[str, Any]:
@@ -228,12 +233,16 @@ def _read(path: Path) -> pd.DataFrame:
     return table.dropna(how="all").reset_index(drop=True)
 
 
+def _rows(table: pd.DataFrame) -> list[Any]:
+    return list(table.itertuples())
+
+
 def _check_controls(faults: Faults, controls: pd.DataFrame, geographies: list[str]) -> None:
     for name in CONTROL_COLUMNS:
         if name not in controls:
             faults.add(name, "is not a column of the controls", hint="Add it.")
     faults.raise_if_any()
-    for row in controls.itertuples():
+    for row in _rows(controls):
         if row.geography not in geographies:
             what = f"line {row.Index + 2}: {row.geography!r} is not a geography"
             faults.add(str(row.target), what, hint=did_you_mean(str(row.geography), geographies))

@@ -13,6 +13,7 @@ from synthpop.microdata.formats.tomlfile import check_sections, faults_of, read_
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Listener
 from synthpop.microdata.runs.engines import Workers
+from synthpop.microdata.statistics.secret_key import Key
 from synthpop.population.population import Population
 from synthpop.population.storage import run_seed
 from synthpop.runfiles.checks import every_fault, faults_of_data, in_words_of_rules
@@ -135,6 +136,7 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
 def run(
     runfile: RunFile | Path | str,
     *,
+    key: Key | None = None,
     out: Place | str | None = None,
     workers: Workers = 1,
     on_event: Listener | None = None,
@@ -144,6 +146,8 @@ def run(
     Parameters
     ----------
     runfile : RunFile or path
+    key : bytes, hexadecimal text or path of a ``run.key``, optional
+        See `FittedPipeline.simulate`.
     out : path, optional
         Folder for the population; default the one that the run file names, relative to it.
         Without either the population is held in memory. Where the run file has no seed and the
@@ -168,6 +172,7 @@ def run(
     with every_fault(plan):
         fitted = plan.pipeline().fit(survey, seed=seed, on_event=on_event)
     return fitted.simulate(
+        key=key,
         scale=plan.run.scale,
         strata=plan.run.strata,
         out=target,

@@ -30,7 +30,7 @@ AGE_CLASS = "age_class"
 RUN = (
     "",
     "[run]",
-    "seed = 1",
+    "# seed = 1             # the same models in every run; without it a new one, kept in run.key",
     "scale = 1.0            # 0.1 makes a population of a tenth of the size",
     '# strata = ["..."]     # only these, as they are in the whole population',
     "",

@@ -74,7 +74,7 @@ class ContaminateAtRandom:
             values = as_numbers(frame[column]).copy()
             values[rows] = np.asarray(draws, dtype=np.float64)[group]
             frame[column] = values
-        return Survey(frame, **survey.roles.named())
+        return survey.with_frame(frame)
 
 
 @dataclass(frozen=True)
@@ -123,4 +123,4 @@ class ContaminateDependent:
             else:
                 values[hit] = self.change(values[hit], rng)
             frame[column] = values
-        return Survey(frame, **survey.roles.named())
+        return survey.with_frame(frame)

@@ -66,7 +66,10 @@ class Sampler:
                 if role in self.replace and name is not None:
                     frame[f"drawn_{role}"] = frame.groupby([name, DRAW], sort=False).ngroup()
                     roles[role] = f"drawn_{role}"
-        return Survey(frame, weight=WEIGHT, strata=self.strata, **roles)
+        return Survey(
+            frame, weight=WEIGHT, strata=self.strata, household=roles["household"],
+            psu=roles["psu"],
+        )  # fmt: skip
 
 
 def _walk(design: Any) -> list[Any]:
@@ -190,7 +193,7 @@ def draw_sample(
     sampler = prepare(population, design, household=household, columns=columns)
     survey = sampler.draw(Streams(seed).at("sample"))
     survey.frame.attrs["seed"] = seed
-    survey.library = library_of(population)
+    survey = survey.in_library(library_of(population))
     return survey
 
 

@@ -25,7 +25,7 @@ class MissingUnits:
     ----------
     rate : float, mapping or function
         Probability of not answering: one number (completely at random); level -> number with `by`
-        (dependent on a variable); or a function of the frame that returns one number a row.
+        (dependent on a variable); or a function of the frame that returns one number per row.
     by : str or None
     whole : str or None
         Column of groups that answer or not together (households).
@@ -51,7 +51,7 @@ class MissingUnits:
         keep = ~affected_rows(self, survey.frame, rng)
         if not keep.any():
             raise InputError.of(self.name, "rate", "nobody answered", "Lower it.")
-        return Survey(survey.frame[keep], **survey.roles.named())
+        return survey.with_frame(survey.frame[keep])
 
 
 @dataclass(frozen=True)
@@ -98,4 +98,4 @@ class MissingItems:
             if hit is None or not self.together:
                 hit = affected_rows(self, survey.frame, rng)
             frame[column] = frame[column].mask(hit)
-        return Survey(frame, **survey.roles.named())
+        return survey.with_frame(frame)

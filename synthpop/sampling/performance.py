@@ -14,8 +14,8 @@ MEASURES = (
 def performance(estimates: pd.DataFrame, truth: float) -> dict[str, float]:
     """Return the measures of one estimator and domain (see `Study.table`).
 
-    estimates: one row a repetition, with columns estimate, standard_error, lower, upper and, where
-        it differs between repetitions, truth in place of `truth`
+    estimates: one row per repetition, with columns estimate, standard_error, lower, upper and,
+        where it differs between repetitions, truth in place of `truth`
 
     Morris, White and Crowther (2019), doi:10.1002/sim.8086, table 6.
     """

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import MOST_TIMES, Whole, check
 from synthpop.microdata.messages.presenters import presenter
@@ -146,7 +147,7 @@ def draw_setup(
     seed = resolve_seed(seed)
     sampler, streams = prepare(population, design, household=household), Streams(seed)
     parts = []
-    for r in range(n_samples):
+    for r in repeated(n_samples, "n_samples"):
         rows, p = sampler.positions(streams.at("study", r, "sample"))
         parts.append(pd.DataFrame({"repetition": r, "row": rows, "probability": p}))
     roles = {"household": sampler.household, "strata": sampler.strata, "psu": sampler.psu}

@@ -166,7 +166,7 @@ class Units:
 
 
 class ClusterSource:
-    """Clusters of units as units: one row a cluster.
+    """Clusters of units as units: one row per cluster.
 
     A column that is constant within clusters keeps its value, a numeric one that varies is summed.
 

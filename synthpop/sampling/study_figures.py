@@ -42,7 +42,7 @@ def draw_study(
     over: str | None = None,
     unit: str = "",
 ) -> Figure:
-    """Draw one panel an estimator (see `Study.figure`)."""
+    """Draw one panel per estimator (see `Study.figure`)."""
     faults = Faults("figure")
     check_choice(faults, "kind", kind, (*UNDER, "curve"))
     all_domains = list(dict.fromkeys(study.estimates["domain"]))

@@ -30,7 +30,7 @@ class Study(Result):
     Attributes
     ----------
     estimates : DataFrame
-        One row a repetition, estimator and domain: estimate, standard_error, lower and upper
+        One row per repetition, estimator and domain: estimate, standard_error, lower and upper
         (NaN where the estimator gives none); with levels of contamination or of missing values
         also these; truth, where every repetition has a population of its own.
     truth : Series
@@ -58,7 +58,7 @@ class Study(Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row an estimator and domain (and level of contamination and missing values).
+        """One row per estimator and domain (and level of contamination and missing values).
 
         Columns: truth, mean, bias, relative_bias, variance, rmse, coverage and length of the
         intervals, standard_error_ratio (mean estimated standard error over the real one), the
@@ -89,7 +89,7 @@ class Study(Result):
         return self.table
 
     def curves(self, measure: str = "rmse", *, over: str = "contamination") -> pd.DataFrame:
-        """Return a measure by level: one row a level, one column an estimator and domain.
+        """Return a measure by level: one row per level, one column per estimator and domain.
 
         Parameters
         ----------
@@ -184,6 +184,6 @@ class Study(Result):
         Returns
         -------
         matplotlib Figure
-            One panel an estimator.
+            One panel per estimator.
         """
         return presenter("Study.figure")(self, kind, domains, measure, over, unit)

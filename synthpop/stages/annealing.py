@@ -259,7 +259,7 @@ class Anneal(PopulationStage):
         on_event: Listener | None = None,
     ) -> Annealed:
         """Recalibrate a population with these options; see `anneal`."""
-        run = PopulationRun(household, workers, resolve_seed(seed), on_event or silent)
+        run = PopulationRun(household, workers, Streams(resolve_seed(seed)), on_event or silent)
         faults = Faults("anneal")
         check_search(self.search, workers, faults)
         table = take_table(population, household, self.split, faults)
@@ -267,7 +267,7 @@ class Anneal(PopulationStage):
             check_columns(faults, table.frame, [person], "person")
         searched = self._searched(table, faults, run)
         data = annealed_persons(table, searched, person, self.split)
-        result = annealed_of([searched], self.tolerance, run.seed, data)
+        result = annealed_of([searched], self.tolerance, run.streams.seed, data)
         self.warn(result)
         return result
 
@@ -287,7 +287,7 @@ class Anneal(PopulationStage):
             check_scale(*households, faults)
         faults.raise_if_any()
         searches = search_regions(
-            table, regions, self.search, Streams(run.seed), run.workers, run.listener
+            table, regions, self.search, run.streams, run.workers, run.listener
         )
         return regions_searched(table, matched, searches, households, run.outside)
 
@@ -316,7 +316,7 @@ def anneal(
 
     Parameters
     ----------
-    population : DataFrame or Population, one row a person
+    population : DataFrame or Population, one row per person
     margins : Margin or list of Margin
         Counts of persons or households, or sums of a numeric variable. Persons in none of the
         cells are not controlled. A total of 0 empties the cell.

@@ -22,6 +22,7 @@ from synthpop.calibration.controls import Controls, resolve_margins
 from synthpop.calibration.margins import Margin
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, SHARE, Between, Whole, check
 from synthpop.microdata.messages.text import number as number_text
 from synthpop.microdata.messages.text import plural
@@ -81,7 +82,9 @@ def control_regions(
 
 def note_absent_region(label: str, total: float, faults: Faults) -> None:
     """Note a total of a region that the population does not have."""
-    what = f"total {number_text(total, 6)}, but the population has no such region"
+    what = message(
+        "total {total}, but the population has no such region", total=number_text(total, 6)
+    )
     faults.add(label, what, hint="Leave it out, or rename the region.")
 
 

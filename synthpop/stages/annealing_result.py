@@ -19,10 +19,11 @@ from synthpop.annealing.population_table import (
 )
 from synthpop.annealing.search import Exchanged
 from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import formatted, percent, plural
 from synthpop.microdata.messages.text import number as number_text
-from synthpop.microdata.messages.text import percent, plural
 from synthpop.stages.annealing_regions import MatchedRegions
 from synthpop.stages.population_stages import SHOWN, OutsideDonors, as_lists, from_lists
 
@@ -45,10 +46,10 @@ class Annealed(Result):
         Row of the input whose value of the split column each person has; None where every person
         has their own, as no household came from another region.
     margins : DataFrame
-        One row a cell: margin, cell, level, target, before, achieved, difference; counted afresh
+        One row per cell: margin, cell, level, target, before, achieved, difference; recounted
         in the result.
     regions : DataFrame
-        One row a region: households and persons before and after, gap (sum of absolute
+        One row per region: households and persons before and after, gap (sum of absolute
         differences) before and after, converged, proposals, exchanged (households that are no
         longer those of the input), from_other_regions (households that came from another region),
         copies (households that are the same as another one of the
@@ -86,8 +87,10 @@ class Annealed(Result):
         gap = np.abs(self.margins["difference"].to_numpy(dtype=np.float64))
         error = np.divide(gap, np.abs(target), out=np.zeros(len(gap)), where=target != 0)
         if not len(gap) or not gap.any():
-            return "Every cell is met exactly."
-        return f"The largest error of a single cell is {percent(float(error.max()))}."
+            return message("Every cell is met exactly.")
+        return message(
+            "The largest error of a single cell is {max}.", max=percent(float(error.max()))
+        )
 
     @property
     def n_copies(self) -> int:
@@ -98,11 +101,13 @@ class Annealed(Result):
         """Return how many households are exact copies, in a sentence."""
         n, households = self.n_copies, int(self.regions["households"].sum())
         most = int(self.regions["most_copies"].max())
-        return (
-            f"{plural(n, 'household is an exact copy', 'households are exact copies')} of another "
-            f"one ({percent(n / max(households, 1))}) in all variables of this step; one stands "
-            f"{most} times at most. Steps that come after it draw for each copy anew: put the "
-            "numeric steps there."
+        return message(
+            "{n} of another one ({share}) in all variables of this step; one occurs at "
+            "most {most} times. Later steps draw separately for each copy: put the numeric "
+            "steps there.",
+            n=plural(n, "household is an exact copy", "households are exact copies"),
+            share=percent(n / max(households, 1)),
+            most=most,
         )
 
     def unmet(self) -> pd.DataFrame:
@@ -117,35 +122,57 @@ class Annealed(Result):
         before, after = self.regions["gap_before"].sum(), self.regions["gap_after"].sum()
         total = float(self.margins["target"].abs().sum())
         free = self.distances[~self.distances["controlled"]]
-        within = f"{self.tolerance:g} of their totals"
+        within = message("{tolerance} of their totals", tolerance=formatted(self.tolerance, "g"))
         if self.converged and not self.tolerance and after > 0.5:
-            within = "the accepted gaps"  # totals that are no whole numbers, or a `cell_gap`
-        text = (
-            f"{'All' if self.converged else 'NOT ALL'} margins are met within {within} "
-            f"in {int(self.regions['converged'].sum())} of "
-            f"{plural(len(self.regions), 'region')}: absolute gaps add up to "
-            f"{number_text(after, 6)} after "
-            f"{number_text(before, 6)} ({after / max(total, 1e-300):.3g} of the totals). "
-            f"{count_text(int(self.regions['exchanged'].sum()))} of "
-            f"{plural(int(self.regions['households'].sum()), 'household was', 'households were')} "
-            f"exchanged. {self.largest_error()}"
+            within = message(
+                "the accepted gaps"
+            )  # totals that are no whole numbers, or a `cell_gap`
+        text = message(
+            "All margins are met within {within} in {n_met} of {n}: absolute gaps add up to "
+            "{after}, previously {before} ({share} of the totals). {exchanged} of {households} "
+            "exchanged. {largest_error}"
+            if self.converged
+            else "NOT ALL margins are met within {within} in {n_met} of {n}: absolute gaps add "
+            "up to {after}, previously {before} ({share} of the totals). {exchanged} of "
+            "{households} exchanged. {largest_error}",
+            within=within,
+            n_met=int(self.regions["converged"].sum()),
+            n=plural(len(self.regions), "region"),
+            after=number_text(after, 6),
+            before=number_text(before, 6),
+            share=formatted(after / max(total, 1e-300), ".3g"),
+            exchanged=count_text(int(self.regions["exchanged"].sum())),
+            households=plural(
+                int(self.regions["households"].sum()), "household was", "households were"
+            ),
+            largest_error=self.largest_error(),
         )
         if self.n_copies:
-            text += f" {self.copies_text()}"
+            text += " " + self.copies_text()
         if len(free):
             worst = free.iloc[int(np.argmax(free["distance"].to_numpy()))]
-            text += (
-                f" Of the variables without a margin, {worst['variable']!r} changed most: distance "
-                f"{worst['distance']:.3g} between before and after (0 is none, 1 the most)."
+            text += " " + message(
+                "Of the variables without a margin, {variable} changed most: distance "
+                "{distance} between before and after (0: none, 1: the largest).",
+                variable=repr(worst["variable"]),
+                distance=formatted(worst["distance"], ".3g"),
             )
         if not self.converged:
             cells = self.unmet().iloc[:SHOWN]
-            shown = "; ".join(
-                f"{row.margin}: {row.cell} target {number_text(row.target, 6)}, best "
-                f"{number_text(row.achieved, 6)}"
-                for row in cells.itertuples()
+            shown = joined_by(
+                "; ",
+                (
+                    message(
+                        "{margin}: {cell} target {target}, best {achieved}",
+                        margin=row.margin,
+                        cell=row.cell,
+                        target=number_text(row.target, 6),
+                        achieved=number_text(row.achieved, 6),
+                    )
+                    for row in cells.itertuples()
+                ),
             )
-            text += f" Furthest off: {shown}."
+            text += " " + message("Furthest off: {shown}.", shown=shown)
         return text
 
 
@@ -375,7 +402,7 @@ def _region_tables(
                 "copies": len(donors) - n_residents,
                 "most_copies": int(np.bincount(donors).max()) if len(donors) else 0,
                 "temperature": 0.0 if search is None else search.temperature,
-                "stopped": "no margin" if search is None else search.stopped,
+                "stopped": message("no margin") if search is None else search.stopped,
             }
         )
         for step in [] if search is None else search.trace:

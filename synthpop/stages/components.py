@@ -16,6 +16,7 @@ from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.codes import DENSE_CELLS
 from synthpop.microdata.frame.dataset import Field, numbers
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Flag, check, check_choice
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.models.decimals import NEARLY, decimals_of
@@ -153,8 +154,12 @@ class Components(BlockStage):
         near_zero = np.abs(totals) < SMALLEST_SHARE * np.abs(parts).sum(axis=1)
         has_total = (totals != 0) & ~np.isnan(totals)
         if not np.any(has_total & ~near_zero):
-            why = "parts nearly cancel" if has_total.any() else f"{self.total!r} is zero or missing"
-            what = f"{why} for everybody: there are no fractions"
+            why = (
+                message("parts nearly cancel")
+                if has_total.any()
+                else f"{self.total!r} is zero or missing"
+            )
+            what = message("{why} for everybody: there are no fractions", why=why)
             raise InputError.of("recipe", self.label, what, "Leave the step out.")
         terms = [(name,) for name in self.by]
         encodings = make_encodings(sample, terms, probs=DECILES_AND_TAILS)
@@ -171,7 +176,7 @@ class Components(BlockStage):
         )
         fields = tuple(Field.number(name) for name in self.parts)
         donors = _collect(cells, np.where(near_zero, 0.0, totals), parts, sample.weights)
-        near_donor = self.shares == "near the donor"
+        near_donor = self.shares == message("near the donor")
         concentration = concentrations(donors[-1]) if near_donor else np.zeros(len(donors[-1]))
         if self.unsplit:
             gaps = np.where(all_missing & unsplit, np.nan, 0.0)[:, None] + np.zeros_like(parts)
@@ -181,7 +186,10 @@ class Components(BlockStage):
         left_out = int((near_zero & has_total).sum())
         notes: tuple[Fallback, ...] = ()
         if left_out:
-            what = f"{left_out} sample persons whose parts nearly cancel are not donors"
+            what = message(
+                "{left_out} sample persons whose parts nearly cancel are not donors",
+                left_out=left_out,
+            )
             notes = (Fallback(self.label, "all", what),)
         decimals = decimals_of(parts.ravel()) if self.decimals == "survey" else self.decimals
         places = None if decimals is None else int(decimals)

@@ -24,8 +24,9 @@ from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.dataset import Field, numbers
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import OneOf, check
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.text import formatted, plural
 from synthpop.stages.base import BlockStage, StageModel
 from synthpop.stages.entry import StageEntry
 
@@ -273,7 +274,11 @@ class Derive(BlockStage):
         has_value = ~np.isnan(numbers(model.source, values).astype(np.float64))
         outside = int(((new == MISSING) & has_value).sum())
         if outside:
-            what = f"values outside breaks {model.limits[0]:g} to {model.limits[-1]:g}: missing"
+            what = message(
+                "values outside the breaks {low} to {high}: missing",
+                low=formatted(model.limits[0], "g"),
+                high=formatted(model.limits[-1], "g"),
+            )
             block.fallbacks.append(Fallback(self.label, "all", what, outside))
 
 

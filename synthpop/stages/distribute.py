@@ -19,7 +19,7 @@ from synthpop.microdata.frame.dataset import encode_column
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults
 from synthpop.microdata.messages.events import Listener, silent
 from synthpop.microdata.messages.parameters import NONE, Between, Whole, check
-from synthpop.microdata.statistics.streams import resolve_seed
+from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.stages.distribute_plan import AreaPlan, Distributed, all_areas, collapse, note_absent
 from synthpop.stages.entry import StageEntry
 from synthpop.stages.population_stages import (
@@ -189,7 +189,7 @@ class Distribute(PopulationStage):
         on_event: Listener | None = None,
     ) -> Distributed:
         """Distribute a population with these options; see `distribute`."""
-        run = PopulationRun(household, workers, resolve_seed(seed), on_event or silent)
+        run = PopulationRun(household, workers, Streams(resolve_seed(seed)), on_event or silent)
         faults = Faults("distribute")
         check(faults, PARAMETERS, self)
         check(faults, {"workers": Whole(1)}, run)
@@ -219,7 +219,7 @@ class Distribute(PopulationStage):
         plan = AreaPlan(table, items, collapsed, controls, self.name, self.within, search)
         plan.check(faults, run.part)
         faults.raise_if_any()
-        return plan.run(run.workers, run.seed, run.listener)
+        return plan.run(run.workers, run.streams, run.listener)
 
 
 def distribute(
@@ -238,7 +238,7 @@ def distribute(
 
     Parameters
     ----------
-    population : DataFrame or Population, one row a person
+    population : DataFrame or Population, one row per person
     name, within, margins
         See `Distribute`.
     household : str, optional

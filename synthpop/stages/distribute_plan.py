@@ -17,10 +17,11 @@ from synthpop.calibration.margins import Margin
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
+from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.messages.text import number as number_text
-from synthpop.microdata.messages.text import percent
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.microdata.statistics.whole_shares import largest_remainder
 from synthpop.stages.population_stages import SHOWN, as_lists, from_lists
@@ -86,9 +87,9 @@ class AreaPlan:
             what = f"totals of all areas are 0, but the data have {count_text(present[k])} persons"
             faults.add(self.controls.label(int(k)), what, hint="Correct the table.")
 
-    def run(self, workers: int, seed: int, listener: Listener) -> Distributed:
+    def run(self, workers: int, streams: Streams, listener: Listener) -> Distributed:
         """Allot the households region by region."""
-        table, controls, streams = self.table, self.controls, Streams(seed)
+        table, controls = self.table, self.controls
         matrix = controls.matrix(table.index)
         numbers = [int(number) for number in np.unique(table.region)]
 
@@ -108,7 +109,7 @@ class AreaPlan:
             converged=all(region.converged for region in regions.values()),
             tolerance=self.search.tolerance,
             proposals=sum(region.proposals for region in regions.values()),
-            seed=seed,
+            seed=streams.seed,
         )
 
     def _region(self, number: int, matrix: Any, rng: np.random.Generator) -> _Region:
@@ -236,8 +237,8 @@ class Distributed(Result):
     data : DataFrame
         The population, rows as they were, with the new column.
     margins : DataFrame
-        One row a cell: margin, region, area, cell, level, given (as in the table), target (given,
-        scaled to what the region has, in whole numbers), achieved, difference; counted afresh.
+        One row per cell: margin, region, area, cell, level, given (as in the table), target (given,
+        scaled to what the region has, in whole numbers), achieved, difference; recounted.
     converged : bool
     tolerance : float
     proposals : int
@@ -272,23 +273,42 @@ class Distributed(Result):
         by_level = gap.groupby(self.margins["level"]).sum()
         listed = ", ".join(f"{level}s {count_text(value)}" for level, value in by_level.items())
         text = (
-            f"{'All' if self.converged else 'NOT ALL'} totals of "
-            f"{self.margins[['region', 'area']].drop_duplicates().shape[0]} areas are met within "
-            f"{self.tolerance:g}; absolute gaps: {listed}."
+            message(
+                "All totals of {n} areas are met within {tolerance}; absolute gaps: {listed}.",
+                n=self.margins[["region", "area"]].drop_duplicates().shape[0],
+                tolerance=formatted(self.tolerance, "g"),
+                listed=listed,
+            )
+            if self.converged
+            else message(
+                "NOT ALL totals of {n} areas are met within {tolerance}; absolute gaps: {listed}.",
+                n=self.margins[["region", "area"]].drop_duplicates().shape[0],
+                tolerance=formatted(self.tolerance, "g"),
+                listed=listed,
+            )
         )
         sums = self.margins.groupby(["margin", "region", "cell"])[["given", "target"]].sum()
         off = (sums["given"] / sums["target"] - 1.0).abs()
         if (off > OFF).any():
-            text += (
-                f" Given totals were scaled to the households and persons that the regions have, "
-                f"by up to {percent(off.max(), 1)}."
+            text += " " + message(
+                "Given totals were scaled to the households and persons of the regions, by up "
+                "to {max}.",
+                max=percent(off.max(), 1),
             )
         if not self.converged:
             worst = self.margins.iloc[np.argsort(-gap.to_numpy(), kind="stable")[:SHOWN]]
-            shown = "; ".join(
-                f"{row.margin}, {row.area}: target {number_text(row.target, 6)}, best "
-                f"{number_text(row.achieved, 6)}"
-                for row in worst.itertuples()
+            shown = joined_by(
+                "; ",
+                (
+                    message(
+                        "{margin}, {area}: target {target}, best {achieved}",
+                        margin=row.margin,
+                        area=row.area,
+                        target=number_text(row.target, 6),
+                        achieved=number_text(row.achieved, 6),
+                    )
+                    for row in worst.itertuples()
+                ),
             )
-            text += f" Furthest off: {shown}."
+            text += " " + message("Furthest off: {shown}.", shown=shown)
         return text

@@ -27,6 +27,7 @@ from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import MOST_TIMES, Whole, check
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling
 from synthpop.stages.entry import StageEntry
@@ -216,6 +217,6 @@ def _drawn(
     unchanged = (step >= MARGINAL)[row_of_cell[cells]]
     if unchanged.any():
         out[unchanged] = block.columns[field.name][unchanged]
-        what = "combination of predictors the sample does not have: the value is kept"
+        what = message("combination of predictors the sample does not have: the value is kept")
         block.fallbacks.append(Fallback(label, stratum, what, int(unchanged.sum())))
     return out

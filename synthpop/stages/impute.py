@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.frame.codes import cell_ids
-from synthpop.microdata.frame.dataset import encode_column
 from synthpop.microdata.frame.frames import n_columns
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.parameters import check_choice
@@ -107,7 +106,7 @@ class Impute(SurveyStage):
             faults.add(self.label, what, hint=did_you_mean(name, columns))
             return
         try:
-            _, codes = encode_column(survey.frame[name])
+            _, codes = survey.field(name)
         except InputError as problem:
             faults.found.extend(problem.faults)
             return
@@ -145,7 +144,7 @@ class Impute(SurveyStage):
         The row is itself where it has a value (`HAS`) or gets none (`NONE`); else 0 ... len(given)
         of `given` were left out.
         """
-        missing = _missing(encode_column(survey.frame[name])[1])
+        missing = _missing(survey.field(name)[1])
         if self.unit == "person":
             return _hot_deck(self._cells(survey), missing, survey.weights, rng)
         first, index = _first_known(survey, missing), survey.household_index
@@ -161,7 +160,7 @@ class Impute(SurveyStage):
         """Return cell numbers by all of `given`, all but the last, ..., none."""
         codes, sizes = [], []
         for name in self.given:
-            field, values = encode_column(survey.frame[name])
+            field, values = survey.field(name)
             if field.kind == "categorical":
                 digits = coded_digits(name, len(field.levels))
             else:

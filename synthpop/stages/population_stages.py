@@ -18,6 +18,7 @@ from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener, silent
 from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.statistics.streams import Streams
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import Stage
 
@@ -69,7 +70,7 @@ class PopulationRun:
 
     household: str | None  # column of household ids
     workers: int  # regions side by side, in threads
-    seed: int
+    streams: Streams
     listener: Listener = silent
     part: bool = False  # on whole regions of a population instead of all of it
     outside: OutsideDonors | None = None  # for a step with a `donor_region`
@@ -91,7 +92,7 @@ class PopulationStage(Stage):
 
     @abstractmethod
     def finish(self, frame: pd.DataFrame, run: PopulationRun) -> Finished:
-        """Change a population, or whole regions of one; one row a person."""
+        """Change a population, or whole regions of one; one row per person."""
 
     @property
     @abstractmethod
@@ -128,7 +129,7 @@ class PopulationStage(Stage):
 
     @abstractmethod
     def warn(self, result: Any, last: bool = True) -> None:
-        """Warn of what a result lacks; `last`: no step follows that draws anew."""
+        """Warn of what a result lacks; `last`: no step follows that draws again."""
 
     def count(self, frame: pd.DataFrame, household: str | None, part: bool = False) -> pd.DataFrame:
         """Count the cells of the margins in a population, as `cell_counts` does."""
@@ -265,7 +266,7 @@ def cell_counts(
     """Count the cells of margins in a population, once more and in the plainest way.
 
     part: the frame is a part of the population
-    Returns one row a cell, in the order of the tables: margin, cell, given (the total), achieved.
+    Returns one row per cell, in the order of the tables: margin, cell, given (the total), achieved.
 
     Examples
     --------

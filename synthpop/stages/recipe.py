@@ -14,10 +14,10 @@ from synthpop.conditional.rules.syntax import Rule
 from synthpop.conditional.schema import Schema
 from synthpop.microdata.frame.block import Sample
 from synthpop.microdata.frame.codes import smallest_int
-from synthpop.microdata.frame.dataset import Field, encode_column, with_storable_levels
+from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.frame.frames import check_size, n_columns
 from synthpop.microdata.messages.errors import Faults, InputError
-from synthpop.microdata.roles.survey import Survey, unit_of_households
+from synthpop.microdata.roles.survey import Survey, as_survey, unit_of_households
 from synthpop.stages.base import BlockStage, after
 from synthpop.stages.id_columns import PERSON_NAME, SIZE_NAME, IdColumns
 from synthpop.stages.population_stages import (
@@ -236,7 +236,7 @@ def _encode(faults: Faults, stages: Sequence[BlockStage], survey: Survey) -> Col
             faults.add(name, "several columns have this name", hint="Rename them.")
         elif name in survey.frame.columns:
             try:
-                columns.fields[name], columns.arrays[name] = encode_column(survey.frame[name])
+                columns.fields[name], columns.arrays[name] = survey.field(name)
             except InputError as problem:
                 faults.found.extend(problem.faults)
                 continue
@@ -308,15 +308,6 @@ def make_sample(survey: Survey, columns: Columns, layout: IdColumns) -> Sample:
     )
 
 
-def storable(survey: Survey) -> Survey:
-    """Return the survey with levels that a population can hold, so that both have the same."""
-    if not isinstance(survey, Survey):
-        return survey  # a fault, which the check of the recipe notes
-    roles = survey.roles
-    frame = with_storable_levels(survey.frame, (roles.household, roles.person, roles.psu))
-    return survey if frame is survey.frame else Survey(frame, **roles.named())
-
-
 def extended(sample: Sample, stage: BlockStage, model: Any, first: bool) -> Sample:
     """Return the sample with the columns that the population has after this stage."""
     observed = stage.observed(model, sample)
@@ -327,3 +318,12 @@ def extended(sample: Sample, stage: BlockStage, model: Any, first: bool) -> Samp
         new = dict.fromkeys(stage.provides, rules)
         sample = replace(sample, rules={**sample.rules, **new})
     return replace(sample, basic=sample.available) if first else sample
+
+
+def storable(data: Any) -> Survey:
+    """Return a survey, or a file with the roles of one, with levels that a population can hold.
+
+    Anything else is returned as it is: a fault, which the check of the recipe notes.
+    """
+    survey: Survey = as_survey(data)
+    return survey.storable() if isinstance(survey, Survey) else survey

@@ -42,6 +42,7 @@ from synthpop.conditional.structural_zeros import compile_rules
 from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import plural
 from synthpop.stages.base import ClassStage, StageModel, StratumPooling
@@ -164,10 +165,17 @@ class Relation(ClassStage):
         notes: list[Fallback] = []
         if missing:
             homes = plural(missing, "sample household has", "sample households have")
-            notes.append(Fallback(self.label, "all", f"{homes} no head: their first member"))
+            notes.append(
+                Fallback(
+                    self.label,
+                    "all",
+                    message("{homes} no head: the first member is used", homes=homes),
+                )
+            )
         if not len(members.others):
-            what = (
-                "no member of the sample is neither head nor direct: such members take the head's"
+            what = message(
+                "no member of the sample is neither head nor direct: such members take the "
+                "levels of the head"
             )
             notes.append(Fallback(self.label, "all", what))
         seed, others = int(rng.integers(2**31)), None
@@ -214,7 +222,7 @@ class Relation(ClassStage):
         codes = block.columns[self.relationship]
         heads, missing = head_of_each(codes, model.relation[0], block.offsets)
         if missing:
-            what = "households without a head: their first member"
+            what = message("households without a head: the first member is used")
             block.fallbacks.append(Fallback(self.label, stratum, what, missing))
         members = members_beside(heads, block.offsets, np.isin(codes, model.relation[1]))
 

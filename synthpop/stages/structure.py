@@ -30,9 +30,10 @@ from synthpop.conditional.schema import Schema
 from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check_choice
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import number, percent
+from synthpop.microdata.messages.text import formatted, number, percent
 from synthpop.models.encoding import distinct_cells
 from synthpop.stages.base import BlockStage, StageModel, StratumPooling, check_in_survey
 from synthpop.stages.entry import StageEntry
@@ -177,8 +178,12 @@ class Structure(BlockStage):
         if self.pooling in ("none", 0) or len(levels) == 1 or not self.variables:
             return own_households, ALONE, ()
         if len(levels) * len(strata) > MOST_DONORS:
-            what = f"more than {count_text(MOST_DONORS)} donors of all strata"
-            note = Fallback(self.label, "all", f"{what}: those of the own stratum only")
+            what = message(
+                "more than {most_donors} donors of all strata", most_donors=count_text(MOST_DONORS)
+            )
+            note = Fallback(
+                self.label, "all", message("{what}: those of the own stratum only", what=what)
+            )
             return own_households, ALONE, (note,)
         encodings = make_encodings(sample, [(name,) for name in self.variables], probs=TWENTIETHS)
         digits = sample_digits(sample, encodings)
@@ -195,7 +200,9 @@ class Structure(BlockStage):
         else:
             pooling = DonorPooling("partial", float(self.pooling))
         donors, failed = shared_donors(households, pooling.amount)
-        what = "totals with donors of other strata could not be met: those of the own stratum only"
+        what = message(
+            "totals with donors of other strata could not be met: those of the own stratum only"
+        )
         notes = tuple(Fallback(self.label, str(levels[k]), what) for k in failed)
         return donors, replace(pooling, totals=tuple(self.variables)), notes
 
@@ -239,9 +246,11 @@ def _weights_that_differ(sample: Sample) -> tuple[Fallback, ...]:
     if not differs.any():
         return ()
     share = float(np.mean(differs))
-    what = (
-        f"person weights differ from household weights for {percent(share)} of the survey persons: "
-        "households are copied by household weights, models learn by person weights"
+    what = message(
+        "person weights differ from household weights for {share} of the survey "
+        "persons: households are copied by household weights, models are fitted with "
+        "person weights",
+        share=percent(share),
     )
     return (Fallback("structure", "all", what),)
 
@@ -285,7 +294,10 @@ def without_households(model: StructureModel, barred: np.ndarray) -> StructureMo
     notes = []
     for k in np.flatnonzero((left == 0) & (np.diff(model.starts) > 0)):
         level, size = model.strata_levels[k // len(model.sizes)], model.sizes[k % len(model.sizes)]
-        what = f"all sample households of size {size} break a rule: they are copied nevertheless"
+        what = message(
+            "all sample households of size {size} break a rule: they are copied nevertheless",
+            size=size,
+        )
         notes.append(Fallback("structure", str(level), what))
     return replace(model, donor_weights=weights, fallbacks=(*model.fallbacks, *notes))
 
@@ -303,19 +315,31 @@ def structure_fallbacks(
         level = model.strata_levels[stratum]
         expected, simulated = model.totals[stratum] * scale, counts[stratum]
         if not expected.any():
-            notes.append(Fallback("structure", str(level), "no household in the sample: left out"))
+            notes.append(
+                Fallback("structure", str(level), message("no household in the sample: left out"))
+            )
             continue
         without = (expected > 0) & (simulated == 0)
         if without.any():
             sizes = ", ".join(map(str, model.sizes[without].tolist()))
-            what = f"{expected[without].sum():.2g} households of size {sizes} expected, none made"
+            what = message(
+                "{n} households of size {sizes} expected, none made",
+                n=formatted(expected[without].sum(), ".2g"),
+                sizes=sizes,
+            )
             notes.append(Fallback("structure", str(level), what))
     rows = list(strata)
     persons = float(model.totals[rows].sum(axis=0) @ model.sizes) * scale
     made_persons = int(counts[rows].sum(axis=0) @ model.sizes)
     if abs(made_persons - persons) > max(1.0, NOTABLE * persons):
-        what = f"{count_text(made_persons)} persons made, {number(persons, 6)} expected"
-        notes.append(Fallback("structure", "all", f"{what}: households are whole"))
+        what = message(
+            "{made_persons} persons made, {persons} expected",
+            made_persons=count_text(made_persons),
+            persons=number(persons, 6),
+        )
+        notes.append(
+            Fallback("structure", "all", message("{what}: households are whole", what=what))
+        )
     return notes
 
 

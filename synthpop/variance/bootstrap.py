@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import plural
-from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.roles.microdata import Microdata
+from synthpop.microdata.roles.survey import as_survey
 from synthpop.microdata.statistics.design_variance import sampled_units, t_quantile
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 from synthpop.variance.bootstrap_plan import (
@@ -49,7 +51,7 @@ class Bootstrap(Result):
     level : float
     interval_method : str
     calibrated : bool
-        Whether the weights were calibrated anew in each replicate.
+        Whether the weights were calibrated again in each replicate.
     n_units : int
         Units that were resampled.
     degrees_of_freedom : int
@@ -100,7 +102,7 @@ class Bootstrap(Result):
         return self.to_frame()[["lower", "upper"]]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return estimate, standard error and interval, one row a label."""
+        """Return estimate, standard error and interval, one row per label."""
         return pd.DataFrame(
             {
                 "estimate": self.estimates,
@@ -114,7 +116,7 @@ class Bootstrap(Result):
 
     def summary(self) -> str:
         """Return what the numbers mean."""
-        kind = "calibrated anew" if self.calibrated else "not calibrated anew"
+        kind = "calibrated again" if self.calibrated else "not calibrated again"
         low, high = self.intervals[0]
         text = (
             f"Estimate {self.estimates[0]:.4g}, standard error {np.sqrt(self.variances[0]):.3g}, "
@@ -219,7 +221,7 @@ def bootstrap(
         {"replicates": Whole(2, MOST_TIMES), "level": SHARE},
         {"replicates": replicates, "level": level},
     )
-    survey = data if isinstance(data, Survey) else None
+    survey = as_survey(data) if isinstance(data, Microdata) else None
     if survey is not None:
         data, weights = survey.frame, survey.roles.weight if weights is None else weights
         if any(value is not None for value in (strata, cluster, fpc)):
@@ -264,7 +266,7 @@ def _replicate(
     """Return estimates by label, those of replicates (replicate, label), and what failed."""
     start = plan.evaluate(np.ones(len(plan.data)))
     failures, replicated = [], []
-    for r in range(replicates):
+    for r in repeated(replicates, "replicates"):
         factors = rescaled_bootstrap(streams.at("bootstrap", r), units)
         try:
             replicated.append(plan.evaluate(factors))

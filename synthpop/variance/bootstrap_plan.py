@@ -103,7 +103,7 @@ def _column(faults: Faults, data: Any, value: Any, name: str) -> pd.Series:
 
 
 def design_columns(faults: Faults, data: Any, value: Any, name: str) -> Any:
-    """Return one column, or a frame of one column a stage; numbers as they are."""
+    """Return one column, or a frame of one column per stage; numbers as they are."""
     if isinstance(value, pd.DataFrame):
         return value.reset_index(drop=True)
     several = isinstance(value, (list, tuple)) and isinstance(data, pd.DataFrame)

@@ -190,7 +190,7 @@ def _numbers(faults: Faults, values: Any, name: str) -> np.ndarray | None:
     try:
         column = np.asarray(values, dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
-        faults.add(name, "are not numbers", hint="Give one number a data set.")
+        faults.add(name, "are not numbers", hint="Give one number per data set.")
         return None
     if not np.isfinite(column).all():
         rows = np.flatnonzero(~np.isfinite(column))

@@ -25,7 +25,7 @@ PARTS = ("sampling", "modelling", "simulation")
 
 @dataclass(frozen=True, slots=True)
 class ReplicateEstimates(TableResult):
-    """Estimates over replicates, one row an estimate (or domain).
+    """Estimates over replicates, one row per estimate (or domain).
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ReplicateEstimates(TableResult):
         and simulation, which add up to the square of the standard error (NaN where they are not
         known).
     values : DataFrame
-        The estimates, one row a replicate.
+        The estimates, one row per replicate.
     n_replicates : int
     level : float
     notes : tuple of str

@@ -64,7 +64,7 @@ class ReplicateWeights(Result):
         return int(self.weights.shape[1])
 
     def to_frame(self, prefix: str = "replicate_weight_") -> pd.DataFrame:
-        """Return one column a replicate, to be kept with the file.
+        """Return one column per replicate, to be kept with the file.
 
         Examples
         --------
@@ -83,7 +83,7 @@ class ReplicateWeights(Result):
         *,
         level: float = 0.95,
     ) -> pd.DataFrame:
-        """Return estimates with standard errors and intervals, one row a number.
+        """Return estimates with standard errors and intervals, one row per number.
 
         Parameters
         ----------
@@ -254,8 +254,8 @@ def _calibrated(survey: Survey, weights: np.ndarray, margins: Sequence[Any]) -> 
 
     is_used = weights > 0
     roles = survey.roles
-    frame = survey.frame[is_used].reset_index(drop=True)
-    part = Survey(frame.assign(**{roles.weight: weights[is_used]}), **roles.named())
+    frame = survey.frame[is_used].assign(**{roles.weight: weights[is_used]})
+    part = survey.with_frame(frame)
     result = np.zeros(len(weights))
     equal = roles.household is not None
     result[is_used] = calibrate(part, list(margins), household_equal=equal).weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 from functools import partial
@@ -14,6 +15,7 @@ import pytest
 from riskeval import protect
 from riskeval.cli import main
 from riskeval.runfiles.runfile import load_protect_plan
+from synthpop.microdata.formats.key_file import read_key_file
 from synthpop.microdata.messages.errors import RunFileError
 from tests import console
 from tests.small import small_frame
@@ -172,7 +174,35 @@ def test_protect_writes_file_and_report_and_repeats_with_a_seed(folder: Path) ->
 
     assert records("safe.csv") == records("again.csv") != records("other.csv")
     first = (folder / "safe.csv").read_bytes()
-    assert first != (folder / "again.csv").read_bytes()  # the order is drawn anew each time
+    assert first == (folder / "again.csv").read_bytes()  # seed and key repeat the file
+
+
+def test_protect_draws_from_a_key_beside_the_plan(folder: Path) -> None:
+    runs = {}
+    for name in ("first", "second"):
+        done = call("protect", "plan.toml", "--seed", 5, "--out", f"{name}.csv", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        key = read_key_file(folder / "plan.key")
+        assert key is not None
+        assert key[1]["seed"] == 5
+        shown = [done.stdout, done.stderr, (folder / "plan.html").read_text()]
+        assert not any(key[0].content.hex() in text for text in shown)
+        assert stat.S_IMODE((folder / "plan.key").stat().st_mode) == 0o600
+        runs[name] = (folder / f"{name}.csv").read_bytes()
+        (folder / "plan.key").rename(folder / f"{name}.key")
+    assert runs["first"] != runs["second"]  # the seed alone gives nothing back
+    back = ("protect", "plan.toml", "--key", "first.key", "--out", "back.csv")
+    assert call(*back, cwd=folder).returncode == 0
+    assert (folder / "back.csv").read_bytes() == runs["first"]
+    refused = call("protect", "plan.toml", "--key", "second.key", cwd=folder)
+    assert refused.returncode == 1
+    assert "holds another key, which is not overwritten" in refused.stderr
+    # the same key and another plan: another order, so that two files are not joined by their rows
+    plan = (folder / "plan.toml").read_text()
+    (folder / "plan.toml").write_text(plan + "# changed\n", encoding="utf-8")
+    changed = call("protect", "plan.toml", "--out", "changed.csv", cwd=folder)
+    assert changed.returncode == 0, changed.stderr
+    assert (folder / "changed.csv").read_bytes() != runs["first"]
 
 
 def test_protect_keeps_the_order_where_the_plan_says_so(folder: Path) -> None:

@@ -20,6 +20,7 @@ from synthpop import open_population
 from synthpop.cli import main
 from synthpop.microdata.runs.command import Stopped
 from synthpop.pipeline.fitted import FittedPipeline
+from synthpop.population.run_key import read_key
 from tests import console
 from tests.small import small_frame
 from tests.synthpop.runfiles.test_runfile import TEXT
@@ -49,7 +50,11 @@ def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
     assert done.stderr == ""
     assert "Synthetic population of" in done.stdout
     assert (folder / "run" / "report.html").stat().st_size > 10_000
-    assert open_population(folder / "run").manifest.identity.seed == 7
+    stored = read_key(folder / "run")
+    assert stored is not None
+    assert stored[1]["seed"] == 7
+    identity = open_population(folder / "run").manifest.identity
+    assert identity.seed == stored[0].seal("seed", 7)
     good = call("verify", "run", cwd=folder)
     assert (good.returncode, "is complete and unchanged" in good.stdout) == (0, True)
     next((folder / "run").rglob("*.parquet")).unlink()
@@ -86,7 +91,10 @@ def test_risk_variables_are_checked_before_the_population_is_written(folder: Pat
 def test_options_win_over_the_run_file(folder: Path) -> None:
     done = call("run", "run.toml", "--seed", 9, "--out", "elsewhere", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert open_population(folder / "elsewhere").manifest.identity.seed == 9
+    stored = read_key(folder / "elsewhere")
+    assert stored is not None
+    assert stored[1]["seed"] == 9
+    assert stored[0].content.hex() not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -172,7 +180,8 @@ def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
     found = len(list((folder / "killed").rglob("part-*.parquet")))
     assert found >= 3
     assert call("run", "run.toml", "--out", "killed", cwd=folder).returncode == 0
-    assert call("run", "run.toml", "--out", "whole", cwd=folder).returncode == 0
+    again = call("run", "run.toml", "--out", "whole", "--key", "killed/run.key", cwd=folder)
+    assert again.returncode == 0, again.stderr
     for path in (folder / "whole").rglob("*.parquet"):
         other = folder / "killed" / path.relative_to(folder / "whole")
         assert path.read_bytes() == other.read_bytes()

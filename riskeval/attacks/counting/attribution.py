@@ -28,6 +28,7 @@ from riskeval.attacks.targets import combine_members, combine_probabilities
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Between, check
 
 MEANINGS = {
@@ -47,7 +48,7 @@ MEANINGS = {
 def tcap(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     tau: float = 1.0,
@@ -160,7 +161,7 @@ def tcap(
 
 
 def _records(table: CrossTable, people: FileClasses, tau: float) -> pd.DataFrame:
-    """What drawing among the released persons of somebody's class tells, one row a person."""
+    """What drawing among the released persons of somebody's class tells, one row per person."""
     largest, level = table.matched.most()
     in_class = table.matched.in_class(people.believed_class)
     weap = _share(np.where(in_class > 0, largest[people.believed_class], 0), in_class)
@@ -282,7 +283,7 @@ def tcap_numbers(result: Any) -> list[AttackNumber]:
     for info, measure in ((DCAP, "DCAP"), (TCAP, "TCAP_original")):
         low, high = result.intervals.of(measure)
         beyond = result.excess.get(measure)
-        baseline, against = result.baseline, "drawing without keys"
+        baseline, against = result.baseline, message("drawing without keys")
         if beyond is not None and info is DCAP:
             baseline, against = beyond.holdout_rate, OUTSIDE
         one = Measurement(
@@ -297,7 +298,7 @@ def _compared(files: ComparedFiles, target: str) -> list[Measurement]:
     result = tcap(*files.by_keys, target, holdout=files.holdout, n_groups=N_GROUPS, draws=0)
     number = tcap_numbers(result)[1]
     targeted = result.table.loc[result.table["measure"] == "TCAP_original", "n"]
-    none = "no released group has one value" if np.isnan(number.measurement.value) else ""
+    none = message("no released group has one value") if np.isnan(number.measurement.value) else ""
     beyond = beyond_strangers(number.excess)
     return [shown(TCAP, number, int(targeted.iloc[0]), files.note, none, beyond, *result.notes)]
 

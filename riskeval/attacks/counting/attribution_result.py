@@ -13,8 +13,9 @@ from riskeval.attacks.counting.request import CountingResult
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.shares import Excess
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import count
+from synthpop.microdata.messages.text import count, formatted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +28,7 @@ class Attribution(CountingResult, TableResult):
         ``measure``, ``value``, ``n`` (units or records it is a mean over), ``meaning``, ``mean``,
         ``lower``, ``upper``; see `tcap`.
     per_record : DataFrame
-        One row an original person, looked for or not. ``cap``: probability to draw the right level
+        One row per original person, looked for or not. ``cap``: probability to draw the right level
         among synthetic records with the same keys,
         NaN where there are none; ``weap``: share of the most frequent level among them (NaN
         likewise); ``targeted``: `weap` reaches `tau`; ``right``: the most frequent level is the
@@ -65,26 +66,41 @@ class Attribution(CountingResult, TableResult):
         """Return one measure by name."""
         values = self.table.loc[self.table["measure"] == measure, "value"]
         if values.empty:
-            hint = f"There are: {[*self.table['measure']]}."
+            hint = message("There are: {value}.", value=[*self.table["measure"]])
             raise InputError.of("Attribution", measure, "no such measure", hint)
         return float(values.iloc[0])
 
     def summary(self) -> str:
         """Say what the main measures mean."""
         n_targeted = int(self.table.loc[self.table["measure"] == "TCAP_original", "n"].iloc[0])
-        right = "is right"
+        right = message("is right")
         if self.unit == "households":
-            right = f"is right for {self.members} member of a household"
-        return (
-            f"Correct attribution of {self.target} from {', '.join(self.keys)}: an intruder who "
-            f"draws among the synthetic persons with the same keys {right} with probability "
-            f"{self.value('DCAP_matched'):.3f}{self.intervals.sentence('DCAP_matched')} where "
-            f"there are any ({self.value('DCAP'):.3f} over all original {self.unit}); drawing "
-            f"without keys {self.baseline:.3f}; drawing in the original itself "
-            f"{self.value('CAP_original'):.3f}. For the {count(n_targeted)} {self.unit} whose "
-            f"synthetic class points to one level (WEAP at least {self.tau:g}) it is right for a "
-            f"share of {self.value('TCAP_original'):.3f} (TCAP over original {self.unit}; over "
-            f"synthetic records {self.value('TCAP_synthetic'):.3f}). "
-            f"{excess_sentence(self.excess.get('DCAP'), self.unit)}There is no published "
-            f"threshold.{as_sentences(self.notes)}{self.footnote}"
+            right = message(
+                "is right for {members} member of a household", members=message(self.members)
+            )
+        return message(
+            "Correct attribution of {target} from {keys}: an intruder who draws among the "
+            "synthetic persons with the same keys {right} with probability "
+            "{value}{interval} where there are any ({over_all} over all original {unit}); "
+            "drawing without keys {baseline}; drawing in the original itself "
+            "{in_original}. For the {n_targeted} {unit} whose synthetic class points to "
+            "one level (WEAP at least {tau}) the share of correct attributions is {tcap} "
+            "(TCAP over original {unit}; over synthetic records {tcap_synthetic}). "
+            "{excess}There is no published threshold.{notes}{footnote}",
+            target=self.target,
+            keys=", ".join(self.keys),
+            right=right,
+            value=formatted(self.value("DCAP_matched"), ".3f"),
+            interval=self.intervals.sentence("DCAP_matched"),
+            over_all=formatted(self.value("DCAP"), ".3f"),
+            unit=message(self.unit),
+            baseline=formatted(self.baseline, ".3f"),
+            in_original=formatted(self.value("CAP_original"), ".3f"),
+            n_targeted=count(n_targeted),
+            tau=formatted(self.tau, "g"),
+            tcap=formatted(self.value("TCAP_original"), ".3f"),
+            tcap_synthetic=formatted(self.value("TCAP_synthetic"), ".3f"),
+            excess=excess_sentence(self.excess.get("DCAP"), self.unit),
+            notes=as_sentences(self.notes),
+            footnote=self.footnote,
         )

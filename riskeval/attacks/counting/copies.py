@@ -12,7 +12,7 @@ Three things are looked for, each only where nobody else of the original has the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,9 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
+from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.runs.chunks import open_chunks
@@ -45,7 +47,8 @@ WORDS = {
 DIGITS = 6
 MOST_DECIMALS = 6
 TINY = 1e-300
-NEAR = 0.001  # relative distance of the values that stand for chance
+NEAR = 0.001  # relative distance of values that stand for chance, where amounts are not rounded
+MOST_ZEROS, LARGEST_WHOLE = 6, 2.0**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +58,7 @@ class CopiedValues(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a kind ("amounts", "shares", "compositions"): `n`, units of the original that have
+        One row per kind ("amounts", "shares", "compositions"): `n`, units of the original that have
         something of the kind which no other has; `copied`, those of them whose own stands in the
         release; `rate`, `lower`, `upper`; `by_chance`, the same rate for values close by that are
         nobody's (missing for compositions); `holdout`, the rate of persons outside the original.
@@ -64,6 +67,9 @@ class CopiedValues(TableResult):
     unit : str
         "records" or "households".
     digits : int
+    notes : tuple of str
+        Of a population of this package: whether the draws by which it copied households follow from
+        a number that can be guessed (`synthpop.guessed_draws`, a few hundred guesses).
     """
 
     table: pd.DataFrame
@@ -76,18 +82,28 @@ class CopiedValues(TableResult):
         """Say how much of the respondents stands in the release."""
         lines = []
         for row in self.table.to_dict("records"):
-            text = (
-                f"Of {count(row['n'])} {self.unit} with {WORDS[row['kind']]}, "
-                f"{count(row['copied'])} ({percent(row['rate'], 1)}) have it in the release exactly"
+            text = message(
+                "Of {n} {unit} with {what}, {copied} ({rate}) occur in the release with "
+                "exactly the same",
+                n=count(row["n"]),
+                unit=message(self.unit),
+                what=WORDS[row["kind"]],
+                copied=count(row["copied"]),
+                rate=percent(row["rate"], 1),
             )
             if not np.isnan(row["by_chance"]):
-                text += f"; by chance {percent(row['by_chance'], 1)} would"
+                text += "; " + message(
+                    "{by_chance} would by chance", by_chance=percent(row["by_chance"], 1)
+                )
             if not np.isnan(row["holdout"]):
-                text += f"; of persons outside the original {percent(row['holdout'], 1)}"
+                text += "; " + message(
+                    "of persons outside the original {holdout}", holdout=percent(row["holdout"], 1)
+                )
             lines.append(text + ".")
         if caution := caution_of(self.excess.values()):
             lines.append(caution.lstrip())
-        return "\n".join(lines) or "Nothing could be copied."
+        lines += self.notes
+        return "\n".join(lines) or message("Nothing could be copied.")
 
 
 @same_library
@@ -130,8 +146,9 @@ def copied_values(
 
     Notes
     -----
-    Amounts of zero and missing ones are nobody's mark. Chance is measured with values 0.1 % beside
-    those of the original, rounded to as many decimals. No randomness.
+    Amounts of zero and missing ones are nobody's mark. Chance is measured with other values close
+    to those of the original that are as round (1,260 for 1,250), or 0.1 % beside amounts that are
+    not rounded. No randomness.
 
     Examples
     --------
@@ -163,7 +180,10 @@ def copied_values(
         check_columns(faults, files["holdout"], marks.columns, "column of the holdout")
         _check_amounts(faults, files["holdout"], marks, "holdout")
         faults.raise_if_any()
-    return _counted(marks, files, synthetic)
+    result = _counted(marks, files, synthetic)
+    if household is None or not hasattr(synthetic, "manifest"):
+        return result
+    return replace(result, notes=presenter("Population.guessed_draws")(synthetic))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +213,7 @@ class Marks:
         values = {name: np.where(np.isfinite(x), x, np.nan) for name, x in values.items()}
         if factor != 1.0:
             with np.errstate(over="ignore"):
-                values = {name: np.round(x * factor, _decimals(x)) for name, x in values.items()}
+                values = {name: _close_by(x, factor) for name, x in values.items()}
         result: dict[str, list[pd.Series]] = {kind: [] for kind in self.kinds}
         for x in values.values():
             rows = np.flatnonzero(~np.isnan(x) & (x != 0))
@@ -221,6 +241,26 @@ class Marks:
         total = np.zeros(len(size), dtype=np.uint64)
         np.add.at(total, unit, member * np.uint64(0x9E3779B97F4A7C15))
         return pd.Series(total[unit])
+
+
+def _close_by(values: np.ndarray, factor: float) -> np.ndarray:
+    """Return other values near those given that are as round: 1,250 gives 1,260.
+
+    Values that are not rounded at all are multiplied by the factor.
+    """
+    decimals = _decimals(values)
+    if decimals > MOST_DECIMALS:
+        return values * factor
+    units = np.abs(np.rint(values * 10.0**decimals))
+    units = np.where(units < LARGEST_WHOLE, units, np.nan)
+    step = np.ones_like(units)
+    for _ in range(MOST_ZEROS):
+        rounder = (units % (10 * step) == 0) & (units > 0)
+        step = np.where(rounder, 10 * step, step)
+    moved = units + step
+    moved = np.where(moved % (10 * step) == 0, units + 2 * step, moved)
+    moved = np.where(np.isnan(moved), np.abs(values * factor) * 10.0**decimals, moved)
+    return np.round(np.sign(values) * moved / 10.0**decimals, decimals)
 
 
 def _decimals(values: np.ndarray) -> int:
@@ -318,9 +358,9 @@ def copied_numbers(result: Any) -> list[AttackNumber]:
     """Rates of exact copies, beside values close by or strangers."""
     numbers = []
     for row in result.table[result.table["n"] > 0].to_dict("records"):
-        info = beside(COPIED, f"copied {row['kind']}")
+        info = beside(COPIED, message("copied {what}", what=message(row["kind"])))
         beyond = result.excess.get(row["kind"])
-        by_chance = (row["by_chance"], "values close by")
+        by_chance = (row["by_chance"], message("neighbouring values"))
         baseline, against = by_chance if beyond is None else (row["holdout"], OUTSIDE)
         one = Measurement(
             info, row["rate"], records=int(row["n"]), lower=row["lower"], upper=row["upper"],

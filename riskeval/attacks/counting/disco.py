@@ -25,6 +25,7 @@ from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Whole, check
 
 ONE_WAY = (50, 0.9)
@@ -36,7 +37,7 @@ TWO_WAY = (5, 0.8)
 def disco(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     holdout: Any = None,
@@ -288,7 +289,7 @@ def disco_numbers(result: Any) -> list[AttackNumber]:
     one = Measurement(
         DISCO, result.rate, result.target, records=result.n_original,
         lower=result.interval[0], upper=result.interval[1],
-        baseline=result.disclosive_original, against="the original (Dorig)",
+        baseline=result.disclosive_original, against=message("the original (Dorig)"),
     )  # fmt: skip
     return [AttackNumber(one, "original", result.excess)]
 

@@ -11,6 +11,7 @@ from riskeval.attacks.counting.replicated_uniques import excess_sentence, with_i
 from riskeval.attacks.counting.request import CountingResult
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.shares import Excess
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import percent
 
@@ -40,7 +41,7 @@ class Disco(CountingResult):
     intervals : Intervals
         Of the measures over original units.
     excess : Excess or None
-        DiSCO of those looked for against that of the hold-out; None without one.
+        DiSCO of those looked for against that of the hold-out; None if there is none.
     common : DataFrame
         Levels that may be common knowledge: ``key``, ``key_level`` (empty for the level by
         itself), ``level`` of the target, ``disclosed`` (original records that are DiSCO),
@@ -94,32 +95,71 @@ class Disco(CountingResult):
 
     def summary(self) -> str:
         """Say what the share means and what to compare it with."""
-        whom = f"persons with the same {', '.join(self.keys)} agree in {self.target}"
+        whom = message(
+            "persons with the same {keys} agree in {target}",
+            keys=", ".join(self.keys),
+            target=self.target,
+        )
         if self.unit == "households":
-            whom = (
-                f"households with the same {', '.join(self.keys)} of all members agree in the "
-                f"{self.target} of {self.members} member"
+            whom = message(
+                "households with the same {keys} of all members agree in the {target} of "
+                "{members} member",
+                keys=", ".join(self.keys),
+                target=self.target,
+                members=message(self.members),
             )
-        return (
-            f"DiSCO: for {percent(self.rate)}{self.intervals.sentence('DiSCO')} of "
-            f"{count_text(self.n_original)} original {self.unit} all synthetic {whom}, and rightly "
-            f"so. In the original itself the keys determine {self.target} for "
-            f"{percent(self.disclosive_original)}; the synthetic file seems to determine it for "
-            f"{percent(self.disclosive_synthetic)}, right or wrong. "
-            f"{self._common_sentence()}{excess_sentence(self.excess, self.unit)}There is no "
-            f"published threshold.{as_sentences(self.notes)}{self.footnote}"
+        return message(
+            "DiSCO: for {rate}{interval} of {n_original} original {unit} all synthetic "
+            "{whom}, and correctly so. In the original itself the keys determine {target} "
+            "for {disclosive_original}; the synthetic file appears to determine it for "
+            "{disclosive_synthetic}, correctly or not. {common_sentence}{excess}There is "
+            "no published threshold.{notes}{footnote}",
+            rate=percent(self.rate),
+            interval=self.intervals.sentence("DiSCO"),
+            n_original=count_text(self.n_original),
+            unit=message(self.unit),
+            whom=whom,
+            target=self.target,
+            disclosive_original=percent(self.disclosive_original),
+            disclosive_synthetic=percent(self.disclosive_synthetic),
+            common_sentence=self._common_sentence(),
+            excess=excess_sentence(self.excess, self.unit),
+            notes=as_sentences(self.notes),
+            footnote=self.footnote,
         )
 
     def _common_sentence(self) -> str:
         if self.common.empty:
             return (
-                "A level that nearly everybody has, or that follows from the keys by common "
-                "knowledge, counts too. "
+                message(
+                    "A level that nearly everybody has, or that follows from the keys by common "
+                    "knowledge, counts too."
+                )
+                + " "
             )
         first = self.common.iloc[0]
-        where = f" of those with {first['key']} {first['key_level']}" if first["key"] else ""
+        where = (
+            (
+                " "
+                + message(
+                    "of those with {key} {key_level}",
+                    key=first["key"],
+                    key_level=first["key_level"],
+                )
+            )
+            if first["key"]
+            else ""
+        )
         return (
-            f"{count_text(first['disclosed'])} of these have {self.target} {first['level']}, as "
-            f"{percent(first['share'], 0)}{where} in the original: that may be common knowledge "
-            "(see common; exclude_levels and exclude_pairs leave such levels out). "
+            message(
+                "{n} of these have {target} {level}, as {share}{where} in the original: that "
+                "may be common knowledge (see common; exclude_levels and exclude_pairs leave "
+                "such levels out).",
+                n=count_text(first["disclosed"]),
+                target=self.target,
+                level=first["level"],
+                share=percent(first["share"], 0),
+                where=where,
+            )
+            + " "
         )

@@ -21,7 +21,8 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, excess
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
-from synthpop.microdata.messages.text import count, percent
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import count, formatted, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,21 +90,32 @@ class ReplicatedUniques(CountingResult):
     def summary(self) -> str:
         """Say what the share means and what to compare it with."""
         person = "person" if self.unit == "records" else "household"
-        return (
-            f"Replicated uniques: {percent(self.rate)}{self.intervals.sentence('repU')} of "
-            f"{count(self.n_original)} original {self.unit} are unique in both files on "
-            f"{', '.join(self.keys)}; {percent(self.unique_original)} are unique in the original, "
-            f"which is what releasing it would risk, and {percent(self.unique_in_synthetic)} of "
-            f"all are such and have their keys in the synthetic file ({count(self.n_synthetic)} "
-            f"{self.unit}, {percent(self.unique_synthetic)} of them unique there). A replicated "
-            f"unique looks like a real {person}; whether its other values are that {person}'s is "
-            f"what DiSCO and TCAP measure. {excess_sentence(self.excess, self.unit)}There is no "
-            f"published threshold.{as_sentences(self.notes)}{self.footnote}"
+        return message(
+            "Replicated uniques: {rate}{interval} of {n_original} original {unit} are "
+            "unique in both files on {keys}; {unique_original} are unique in the original, "
+            "which is what releasing it would risk, and {unique_in_synthetic} of all are "
+            "unique and have their keys in the synthetic file ({n_synthetic} {unit}, "
+            "{unique_synthetic} of them unique there). A replicated unique looks like a "
+            "real {person}; whether its other values are that {person}'s is what DiSCO and "
+            "TCAP measure. {excess}There is no published threshold.{notes}{footnote}",
+            rate=percent(self.rate),
+            interval=self.intervals.sentence("repU"),
+            n_original=count(self.n_original),
+            unit=message(self.unit),
+            keys=", ".join(self.keys),
+            unique_original=percent(self.unique_original),
+            unique_in_synthetic=percent(self.unique_in_synthetic),
+            n_synthetic=count(self.n_synthetic),
+            unique_synthetic=percent(self.unique_synthetic),
+            person=person,
+            excess=excess_sentence(self.excess, self.unit),
+            notes=as_sentences(self.notes),
+            footnote=self.footnote,
         )
 
 
 def with_intervals(shares: dict[str, float], intervals: Intervals) -> pd.DataFrame:
-    """Return one row a measure: ``measure``, ``share``, ``mean``, ``lower``, ``upper``."""
+    """Return one row per measure: ``measure``, ``share``, ``mean``, ``lower``, ``upper``."""
     table = intervals.table.reindex(list(shares)).reset_index(names="measure")
     table.insert(1, "share", list(shares.values()))
     return table
@@ -113,13 +125,26 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
     """Say how far an attack does better on the original than on strangers; empty without them."""
     if one is None:
         return ""
-    verdict = "less" if one.is_below else "not clearly more"
+    verdict = "less" if one.is_below else message("not clearly more")
     verdict = "more" if one.is_above else verdict
     return (
-        f"Of the {count(one.n)} {unit} that can be compared it finds {percent(one.rate)}, of "
-        f"{count(one.n_holdout)} outside the original {percent(one.holdout_rate)}: {verdict} "
-        f"(difference {100 * one.difference:+.2f} points, {percent(one.confidence, 0)} interval "
-        f"{100 * one.lower:+.2f} to {100 * one.upper:+.2f}).{caution_of([one])} "
+        message(
+            "Of the {n} {unit} that can be compared the attack finds {rate}, of "
+            "{n_holdout} outside the original {holdout_rate}: {verdict} (difference "
+            "{difference} points, {confidence} interval {lower} to {upper}).{caution}",
+            n=count(one.n),
+            unit=unit,
+            rate=percent(one.rate),
+            n_holdout=count(one.n_holdout),
+            holdout_rate=percent(one.holdout_rate),
+            verdict=verdict,
+            difference=formatted(100 * one.difference, "+.2f"),
+            confidence=percent(one.confidence, 0),
+            lower=formatted(100 * one.lower, "+.2f"),
+            upper=formatted(100 * one.upper, "+.2f"),
+            caution=caution_of([one]),
+        )
+        + " "
     )
 
 
@@ -127,7 +152,7 @@ def excess_sentence(one: Excess | None, unit: str) -> str:
 def replicated_uniques(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     *,
     holdout: Any = None,
     missing: str = "wildcard",
@@ -265,7 +290,7 @@ def unique_numbers(result: Any) -> list[AttackNumber]:
     one = Measurement(
         beside(UNIQUES, "repU"), result.rate, records=result.n_original,
         lower=result.interval[0], upper=result.interval[1], baseline=result.unique_original,
-        against="uniques of the original (UiO)",
+        against=message("uniques of the original (UiO)"),
     )  # fmt: skip
     return [AttackNumber(one, "original", result.excess)]
 

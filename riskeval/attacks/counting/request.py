@@ -11,13 +11,14 @@ import pandas as pd
 
 from riskeval.attacks.counting.key_tables import CrossTable, count_keys
 from riskeval.attacks.intervals import Intervals, Ratio, check_intervals, over_files, over_units
-from riskeval.attacks.request import AttackRequest, read_request
+from riskeval.attacks.request import AttackRequest, keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.strangers import overlap_of
 from riskeval.attacks.values import number_groups, quantile_breaks
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count
@@ -124,19 +125,20 @@ def read_counting(
     name: str,
     original: Any,
     release: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None,
     target: str | None = None,
     *,
     n_targets: int,
     **options: Unpack[CountingOptions],
 ) -> CountingRequest:
     """Check the arguments of a counting measure."""
+    keys, targets = keys_and_targets(original, keys, target)
     n_groups, holdout = options.get("n_groups"), options["holdout"]
     draws, confidence = options["draws"], options["confidence"]
     of_targets = () if n_targets else ("members", "categorical")
     honoured = [field for field in HONOURED if field not in of_targets]
     request = read_request(
-        name, keys, target, household=options["household"], honoured=honoured,
+        name, keys, targets, household=options["household"], honoured=honoured,
         members=options.get("members", "any"),
         n_targets=n_targets if n_targets or isinstance(keys, Scenario) else None,
     )  # fmt: skip
@@ -171,11 +173,18 @@ def _groups(
     if n_distinct <= (MANY_LEVELS if n_groups is None else n_groups):
         return None, ()
     if n_groups is None:
-        what = (
-            f"each of the {count(n_distinct)} different values of {name} counts as a level of its "
-            "own, so that near values count as wrong: give n_groups to compare groups of values"
+        what = message(
+            "each of the {n_distinct} different values of {name} counts as a separate "
+            "level, so that near values count as wrong: use n_groups to compare groups of "
+            "values",
+            n_distinct=count(n_distinct),
+            name=name,
         )
         return None, (what,)
     breaks = quantile_breaks(values, n_groups)
-    what = f"{name} is compared in {len(breaks) + 1} groups, cut at quantiles of the original"
+    what = message(
+        "{name} is compared in {n} groups, cut at quantiles of the original",
+        name=name,
+        n=len(breaks) + 1,
+    )
     return breaks, (what,)

@@ -20,7 +20,7 @@ from riskeval.attacks.distance.files import (
 from riskeval.attacks.distance.space import TINY, Space
 from riskeval.attacks.entry import COMPARED, AttackEntry, run_compared
 from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
-from riskeval.attacks.request import as_sentences, read_request
+from riskeval.attacks.request import as_sentences, keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, corrected, excess
 from riskeval.shared.files import drawn_rows
@@ -30,6 +30,7 @@ from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.statistics.intervals import wilson
@@ -101,42 +102,60 @@ class DistanceScreen(TableResult):
     def summary(self) -> str:
         """Say what the screen found, and what it can never show."""
         low, high = self.close_interval
-        return (
-            f"Distance screen: {percent(self.identical)} of the synthetic {self.unit} equal an "
-            f"original one in all of {len(self.variables)} variables, against "
-            f"{percent(self.identical_baseline)} of the {self.baseline}; {percent(self.close)} "
-            f"({percent(self.confidence, 0)} interval {percent(low)} to {percent(high)}) are "
-            f"nearer to the original than the nearest {percent(CLOSE_SHARE, 0)} of the "
-            f"{self.baseline} {self.unit}, which themselves reach {percent(self.close_baseline)}. "
-            f"{self._verdict()} This is a screen for memorised records only: a file that passes is "
-            "NOT shown to be safe, since distances miss leaks that membership and attribute "
-            "attacks find (arXiv:2505.01524). There is no published threshold."
-            f"{as_sentences(self.notes)}{self.footnote}"
+        return message(
+            "Distance screen: {identical} of the synthetic {unit} equal an original one in "
+            "all of {variables} variables, against {identical_baseline} of the {baseline}; "
+            "{close} ({confidence} interval {low} to {high}) are nearer to the original "
+            "than the nearest {close_share} of the {baseline} {unit}, which themselves "
+            "reach {close_baseline}. {verdict} This is a screen for memorised records "
+            "only: a file that passes is NOT shown to be safe, since distances miss leaks "
+            "that membership and attribute attacks find (arXiv:2505.01524). There is no "
+            "published threshold.{notes}{footnote}",
+            identical=percent(self.identical),
+            unit=message(self.unit),
+            variables=len(self.variables),
+            identical_baseline=percent(self.identical_baseline),
+            baseline=self.baseline,
+            close=percent(self.close),
+            confidence=percent(self.confidence, 0),
+            low=percent(low),
+            high=percent(high),
+            close_share=percent(CLOSE_SHARE, 0),
+            close_baseline=percent(self.close_baseline),
+            verdict=self._verdict(),
+            notes=as_sentences(self.notes),
+            footnote=self.footnote,
         )
 
     def _verdict(self) -> str:
         above = [name for name, one in self.excess.items() if one.is_above]
         caution = caution_of(self.excess.values())
         if above:
-            return f"More {' and '.join(above)} than strangers: the file repeats records.{caution}"
+            return message(
+                "More {above} than strangers: the file repeats records.{caution}",
+                above=" and ".join(above),
+                caution=caution,
+            )
         if self.excess:
-            return caution.lstrip() or "Neither is clearly more than strangers have."
+            return caution.lstrip() or message("Neither is clearly higher than for strangers.")
         hint = ""
         if self.copied is not None and self.copied.is_above:
-            hint = ", but more records are identical than among the original ones: look for copies"
+            hint = ", " + message(
+                "but more records are identical than among the original ones: look for copies"
+            )
         elif self.nearer is not None and self.nearer.is_above:
-            hint = (
-                ", but more records are near to an original one than the original ones are to "
+            hint = ", " + message(
+                "but more records are near to an original one than the original ones are to "
                 "each other: look for copies that were hardly changed"
             )
-        return f"Without a hold-out this gives no verdict{hint}."
+        return message("Without a hold-out there is no verdict{hint}.", hint=hint)
 
 
 @same_library
 def distance_screen(
     original: Any,
     synthetic: Any,
-    variables: Scenario | Sequence[str] | str,
+    variables: Scenario | Sequence[str] | str | None = None,
     *,
     holdout: Any = None,
     household: str | None = None,
@@ -195,6 +214,7 @@ def distance_screen(
     1.0
     """
     faults = Faults("distance_screen")
+    variables, _ = keys_and_targets(original, variables, None)
     request = read_request(
         "distance_screen", variables, household=household, categorical=categorical,
         honoured=HONOURED,
@@ -310,17 +330,17 @@ def screen_numbers(result: Any) -> list[AttackNumber]:
     beyond = result.excess.get("members")
     if beyond is not None:
         one = Measurement(
-            beside(MEMBERS, "members nearer than the baseline"), beyond.rate,
-            baseline=beyond.holdout_rate, against="records of the hold-out",
+            beside(MEMBERS, message("members nearer than the baseline")), beyond.rate,
+            baseline=beyond.holdout_rate, against=message("records of the hold-out"),
         )  # fmt: skip
         numbers.append(AttackNumber(one, "strangers", beyond))
-    for info, title in ((CLOSE, "nearer than the baseline"), (IDENTICAL, "identical")):
+    for info, title in ((CLOSE, message("nearer than the baseline")), (IDENTICAL, "identical")):
         name = info.name
         low, high = getattr(result, f"{name}_interval")
         one = Measurement(
             beside(info, title), getattr(result, name), lower=low, upper=high,
             baseline=getattr(result, f"{name}_baseline"),
-            against=f"records of the {result.baseline}",
+            against=message("records of the {baseline}", baseline=result.baseline),
         )  # fmt: skip
         numbers.append(AttackNumber(one, "strangers", result.excess.get(name)))
     return numbers
@@ -335,8 +355,15 @@ def _compared_screen(files: ComparedFiles, target: str) -> list[Measurement]:
     )
     close = next(one for one in screen_numbers(result) if one.measurement.info.name == "close")
     cut = max(len(files.original), len(y)) > most
-    sampled = f"{plural(most, 'record')} against {count(len(x))}, drawn at random" if cut else ""
-    twins, against = float(files.original.duplicated(names, keep=False).mean()), "the original"
+    sampled = (
+        message("{most} against {n}, drawn at random", most=plural(most, "record"), n=count(len(x)))
+        if cut
+        else ""
+    )
+    twins, against = (
+        float(files.original.duplicated(names, keep=False).mean()),
+        message("the original"),
+    )
     if files.holdout is not None:
         twins, against = identical(files.original, files.holdout, names), OUTSIDE
     return [

@@ -18,6 +18,7 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.frames import as_names
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import SHARE, Whole, check
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.runs.chunks import draw_records
@@ -69,7 +70,7 @@ class NearnessFiles:
         """What every result says of the request: also what of a scenario has no part here."""
         request, footnote = self.request, self.request.footnote
         if footnote:
-            footnote += " Everybody is judged, whomever the scenario looks for."
+            footnote += " " + message("Everybody is judged, whomever the scenario looks for.")
         return {
             "unit": request.unit, "seed": self.streams.seed, "variables": request.variables,
             "notes": (*self.notes, *notes), "footnote": footnote,

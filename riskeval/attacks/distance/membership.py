@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.clusters import MOST_LAGS, are_neighbours_alike, clusters_of
 from riskeval.attacks.compared import BASE, ComparedAttack, ComparedFiles, drawn, shown
 from riskeval.attacks.distance.closest_record import DistanceScreen, distance_screen
 from riskeval.attacks.distance.files import (
@@ -24,7 +25,7 @@ from riskeval.attacks.distance.membership_result import Membership
 from riskeval.attacks.distance.space import TINY, Points, Space
 from riskeval.attacks.entry import COMPARED, AttackEntry, run_compared
 from riskeval.attacks.numbers import AttackNumber, beside
-from riskeval.attacks.request import read_request
+from riskeval.attacks.request import keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import FEW, Excess, auc, corrected
 from riskeval.shared.files import drawn_rows
@@ -32,6 +33,7 @@ from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.statistics.streams import Streams
@@ -40,6 +42,14 @@ __all__ = ["DistanceScreen", "Membership", "distance_screen", "membership"]
 
 METHODS = ("panel", "nearest", "density")
 _REAL = ("original", "holdout")
+RELATED = 0.9
+"""Confidence with which the reference must not be nearer to strangers than to members."""
+RELATED_TEXT = (
+    "persons of the hold-out are nearer to each other than to persons of the original, as members "
+    "of one household are"
+)
+HOUSEHOLD_EFFECT = 3.0
+"""Effect of households on variances where nothing tells who lives together."""
 LEAST = 4
 """Persons of the hold-out, half of whom are the reference of method "density"."""
 
@@ -48,7 +58,7 @@ LEAST = 4
 def membership(
     original: Any,
     synthetic: Any,
-    variables: Scenario | Sequence[str] | str,
+    variables: Scenario | Sequence[str] | str | None = None,
     *,
     holdout: Any,
     method: str = "panel",
@@ -118,8 +128,10 @@ def membership(
     the synthetic file of all comparisons. All pairs are compared. With fewer than
     25 strangers the interval is Newcombe's (2006), which is wide. What these attacks cannot see:
     members whose records the generator changed more than strangers' differ from the nearest
-    synthetic one. Source: van Breugel et al. (2023), Membership inference attacks against synthetic
-    data through overfitting detection; Yale et al. (2020), doi:10.1016/j.neucom.2019.12.136.
+    synthetic one. Persons of one household are not taken for independent: a household column is
+    looked for by its name, and neighbouring records may be alike without one. Source: van Breugel
+    et al. (2023), Membership inference attacks against synthetic data through overfitting
+    detection; Yale et al. (2020), doi:10.1016/j.neucom.2019.12.136.
 
     Examples
     --------
@@ -130,9 +142,11 @@ def membership(
     (1.0, True)
     """
     faults = Faults("membership")
+    variables, _ = keys_and_targets(original, variables, None)
     request = read_request(
-        "membership", variables, household=household, categorical=categorical, honoured=HONOURED
-    )
+        "membership", variables, household=household, categorical=categorical,
+        honoured=HONOURED,
+    )  # fmt: skip
     check_choice(faults, "method", method, METHODS)
     check_numbers(
         faults, confidence, neighbours=neighbours, most_records=most_records,
@@ -147,7 +161,13 @@ def membership(
     points, streams = files.points, files.streams
     notes = []
     if len(points["synthetic"]) == most_synthetic:
-        notes.append(f"at most {count(most_synthetic)} synthetic {request.unit} were compared with")
+        notes.append(
+            message(
+                "compared with at most {most_synthetic} synthetic {unit}",
+                most_synthetic=count(most_synthetic),
+                unit=request.unit,
+            )
+        )
     drawn = {role: drawn_rows(len(points[role]), most_records, streams.at("membership", role))
              for role in _REAL}  # fmt: skip
     compared = {role: Points(points[role].numbers[rows], points[role].codes[rows])
@@ -156,31 +176,49 @@ def membership(
     if request.household is not None and method == "panel":
         by_members = members_nearest(files, drawn, "synthetic", workers)
     panel = _panel(method, neighbours)
-    progress = Progress("membership", _rows_to_compare(panel, compared), on_event)
+    households = _households(files, drawn)
+    split = _split(
+        compared["holdout"], households["holdout"], streams.at("membership", "reference")
+    )
+    progress = Progress("membership", _rows_to_compare(panel, compared, split), on_event)
     weights = without_constants(points["synthetic"], files.weights)
     space = Space(compared, weights, len(request.needed), workers=workers, step=progress.step)
     # 1. Scores of members and strangers by every attack
-    scores = _all_scores(space, panel, by_members, streams.at("membership", "reference"))
+    scores = _all_scores(space, panel, by_members, split, notes)
     # 2. Nearness to both real files
     nan = float("nan")
     accuracies = (nan, nan) if method == "density" else _adversarial_accuracies(space, streams)
     progress.end()
     # 3. The strongest one
-    return _strongest(scores, accuracies, drawn, confidence, files, notes)
+    return _strongest(scores, accuracies, drawn, households, confidence, files, notes)
 
 
 def _strongest(
     scores: dict[str, _Scores], accuracies: tuple[float, float], drawn: dict[str, np.ndarray],
-    confidence: float, files: NearnessFiles, notes: list[str],
+    households: dict[str, np.ndarray | None], confidence: float, files: NearnessFiles,
+    notes: list[str],
 ) -> Membership:  # fmt: skip
     """What the attack with the largest lower end of its interval finds."""
     level = corrected(confidence, len(scores))
-    areas = {name: auc(one.members, one.strangers, level) for name, one in scores.items()}
+    areas = {
+        name: auc(
+            one.members, one.strangers, level,
+            (households["original"],
+             None if households["holdout"] is None else households["holdout"][one.places]),
+            HOUSEHOLD_EFFECT if any(RELATED_TEXT in note for note in notes) else 1.0,
+        )
+        for name, one in scores.items()
+    }  # fmt: skip
     best = max(areas, key=lambda name: areas[name][1])
     strongest, (area, low, high) = scores[best], areas[best]
     members, others = strongest.members, strongest.strangers
     if len(others) < FEW:
-        notes.append(f"the hold-out has only {len(others)} strangers, so the interval is wide")
+        notes.append(
+            message(
+                "the hold-out contains only {others} strangers, so the interval is wide",
+                others=len(others),
+            )
+        )
     return Membership(
         auc=area,
         interval=(low, high),
@@ -203,6 +241,15 @@ def _strongest(
     )  # fmt: skip
 
 
+def _households(files: NearnessFiles, drawn: dict[str, np.ndarray]) -> dict[str, np.ndarray | None]:
+    """Households of the persons who are judged, where a column tells them; None for none."""
+    found: dict[str, np.ndarray | None] = {}
+    for role, rows in drawn.items():
+        codes = clusters_of(files.frames[role]) if files.request.household is None else None
+        found[role] = None if codes is None else codes[rows]
+    return found
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
     """Scores of one attack: of members, and of the strangers at these places of the hold-out."""
@@ -212,7 +259,7 @@ class _Scores:
     places: np.ndarray
 
     def to_frame(self, original: np.ndarray, holdout: np.ndarray) -> pd.DataFrame:
-        """One row a judged unit, with its row in its file."""
+        """One row per judged unit, with its row in its file."""
         sizes = [len(self.members), len(self.strangers)]
         return pd.DataFrame(
             {
@@ -227,22 +274,30 @@ def _all_scores(
     space: Space,
     panel: dict[str, int],
     by_members: Sequence[np.ndarray],
-    rng: np.random.Generator,
+    split: tuple[np.ndarray, np.ndarray],
+    notes: list[str],
 ) -> dict[str, _Scores]:
     """Scores of every attack; half of the hold-out, drawn at random, is the density's reference."""
-    m = len(space.points["holdout"])
-    everybody, order = np.arange(m), rng.permutation(m)
-    reference, strangers = order[: m // 2], np.sort(order[m // 2 :])
+    reference, strangers = split
+    everybody = np.arange(len(space.points["holdout"]))
     scores = {}
     for name, k in panel.items():
         if k == 0:
             members, others = (-space.nearest("synthetic", role)[:, 0] for role in _REAL)
         else:
-            members, others = (
-                space.log_density("synthetic", None, role, rows, k)
-                - space.log_density("holdout", reference, role, rows, k)
-                for role, rows in zip(_REAL, (None, strangers), strict=True)
-            )
+            released, referred = (
+                [space.log_density(file, among, role, rows, k)
+                 for role, rows in zip(_REAL, (None, strangers), strict=True)]
+                for file, among in (("synthetic", None), ("holdout", reference))
+            )  # fmt: skip
+            if len(panel) > 1 and auc(referred[1], referred[0], RELATED)[1] > 0.5:
+                notes.append(
+                    message(
+                        "{name} is left out: {related_text}", name=name, related_text=RELATED_TEXT
+                    )
+                )
+                continue
+            members, others = (one - two for one, two in zip(released, referred, strict=True))
         scores[name] = _Scores(members, others, strangers if k else everybody)
     if by_members:
         near, other = by_members
@@ -252,7 +307,14 @@ def _all_scores(
 
 def _panel(method: str, neighbours: int) -> dict[str, int]:
     """Attacks by name, with the number of neighbours; 0 for the nearest record."""
-    density = {f"density, {k} neighbour{'s' if k > 1 else ''}": k for k in (1, neighbours)}
+    density = {
+        (
+            message("density, {k} neighbours", k=k)
+            if k > 1
+            else message("density, {k} neighbour", k=k)
+        ): k
+        for k in (1, neighbours)
+    }
     if method == "nearest":
         return {"nearest": 0}
     if method == "density":
@@ -260,10 +322,33 @@ def _panel(method: str, neighbours: int) -> dict[str, int]:
     return {"nearest": 0} | density
 
 
-def _rows_to_compare(panel: dict[str, int], points: dict[str, Points]) -> int:
+def _split(
+    holdout: Points, households: np.ndarray | None, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Deal the hold-out into reference and strangers: whole households, or neighbours together.
+
+    A stranger whose household is in the reference would seem less of a member than anybody.
+    """
+    m = len(holdout)
+    units = np.arange(m) if households is None else households
+    if households is None and are_neighbours_alike(holdout.codes):
+        units = np.arange(m) // (2 * MOST_LAGS)
+    order = rng.permutation(int(units.max()) + 1)
+    place = np.argsort(order, kind="stable")[units]  # when the unit of each record is dealt
+    rows = np.argsort(place, kind="stable")
+    half = m // 2
+    if len(order) < m:
+        ends = np.flatnonzero(np.diff(place[rows])) + 1
+        half = int(ends[np.argmin(np.abs(ends - half))]) if len(ends) else half
+    return rows[:half], np.sort(rows[half:])
+
+
+def _rows_to_compare(
+    panel: dict[str, int], points: dict[str, Points], split: tuple[np.ndarray, np.ndarray]
+) -> int:
     n, m = len(points["original"]), len(points["holdout"])
     n_density = sum(k > 0 for k in panel.values())
-    total = n_density * 2 * (n + m - m // 2)
+    total = n_density * 2 * (n + len(split[1]))
     if 0 in panel.values():
         total += n + m + 8 * min(len(file) for file in points.values())
     return total
@@ -309,7 +394,7 @@ MEMBERSHIP = attribution(
 def membership_numbers(result: Any) -> list[AttackNumber]:
     """The area under the curve beside guessing."""
     one = Measurement(
-        beside(MEMBERSHIP, "area under the curve"), result.auc, lower=result.interval[0],
+        beside(MEMBERSHIP, message("area under the curve")), result.auc, lower=result.interval[0],
         upper=result.interval[1], baseline=0.5, against="guessing", note=result.method,
     )  # fmt: skip
     return [AttackNumber(one, "strangers", result.excess)]
@@ -324,9 +409,13 @@ def _compared_membership(files: ComparedFiles, target: str) -> list[Measurement]
         seed=files.drawn_seed("screen"),
     )  # fmt: skip
     cut = len(rows) < len(files.original)
-    sampled = f"{count(len(rows))} members drawn at random" if cut else ""
+    sampled = message("{n} members drawn at random", n=count(len(rows))) if cut else ""
     number = membership_numbers(result)[0]
-    return [shown(MEMBERSHIP, number, len(rows), sampled, f"strongest: {result.method}")]
+    return [
+        shown(
+            MEMBERSHIP, number, len(rows), sampled, message("strongest: {text}", text=result.method)
+        )
+    ]
 
 
 ATTACK = AttackEntry(

@@ -9,8 +9,9 @@ import pandas as pd
 
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.shares import Excess, caution_of
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import percent
+from synthpop.microdata.messages.text import formatted, percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +28,7 @@ class Membership(Result):
     excess : Excess
         `auc` beyond 0.5.
     panel : DataFrame
-        One row an attack: ``attack``, ``auc``, ``lower``, ``upper``, ``strangers`` (how many).
+        One row per attack: ``attack``, ``auc``, ``lower``, ``upper``, ``strangers`` (how many).
     advantage : float
         Largest difference of true and false positive rates over all cuts of the score; above 0 by
         chance too.
@@ -83,21 +84,40 @@ class Membership(Result):
         low, high = self.interval
         one = "person" if self.unit == "records" else "household"
         n_attacks = len(self.panel)
-        which = f"the strongest of {n_attacks} attacks, {self.method}"
-        text = (
-            f"Membership inference ({which if n_attacks > 1 else self.method}): shown a {one} of "
-            "the original and one that was not in it, an intruder with the synthetic file picks "
-            f"the right one with probability {self.auc:.3f} ({percent(self.confidence, 0)} "
-            f"interval {low:.3f} to {high:.3f}; 0.5 is guessing)."
+        which = message(
+            "the strongest of {n_attacks} attacks, {method}",
+            n_attacks=n_attacks,
+            method=self.method,
+        )
+        text = message(
+            "Membership inference ({which}): shown a {one} of the original and one that "
+            "was not in it, an intruder with the synthetic file picks the right one with "
+            "probability {auc} ({confidence} interval {low} to {high}; 0.5 is guessing).",
+            which=which if n_attacks > 1 else self.method,
+            one=one,
+            auc=formatted(self.auc, ".3f"),
+            confidence=percent(self.confidence, 0),
+            low=formatted(low, ".3f"),
+            high=formatted(high, ".3f"),
         )
         caution = caution_of([self.excess])
         if low > 0.5:
-            text += f" The synthetic file gives away who was in the survey.{caution}"
-        else:
-            text += caution or " These attacks do not tell them apart; a stronger one might."
-        if not np.isnan(self.privacy_loss):
-            text += (
-                f" Nearest-neighbour privacy loss {self.privacy_loss:+.3f} (0: no nearer to "
-                "members than to strangers)."
+            text += " " + message(
+                "The synthetic file reveals who was in the survey.{caution}", caution=caution
             )
-        return f"{text} There is no published threshold.{as_sentences(self.notes)}{self.footnote}"
+        else:
+            text += caution or (
+                " " + message("These attacks cannot tell them apart; a stronger one might.")
+            )
+        if not np.isnan(self.privacy_loss):
+            text += " " + message(
+                "Nearest-neighbour privacy loss {privacy_loss} (0: no nearer to members than "
+                "to strangers).",
+                privacy_loss=formatted(self.privacy_loss, "+.3f"),
+            )
+        return message(
+            "{text} There is no published threshold.{notes}{footnote}",
+            text=text,
+            notes=as_sentences(self.notes),
+            footnote=self.footnote,
+        )

@@ -12,7 +12,7 @@ from synthpop.microdata.frame.codes import MISSING
 
 @dataclass(frozen=True, slots=True)
 class KeyTree:
-    """Combinations of keys as a tree with one table a key."""
+    """Combinations of keys as a tree with one table per key."""
 
     # the keys in the order the tree reads them; the one with most levels comes first
     order: tuple[int, ...]

@@ -20,13 +20,14 @@ from riskeval.attacks.matching.models_stepwise import fit_terms
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.runs.environment import one_thread
 
 MODELS = ("linear", "stepwise", "forest", "boosting")
 MODEL_STORIES = {
-    "linear": "a linear model",
+    "linear": message("a linear model"),
     "stepwise": "a linear model whose keys and pairs of keys were chosen stepwise",
     "forest": "a random forest",
     "boosting": "boosted trees",
@@ -104,7 +105,11 @@ class LinearOfNumbers:
     def solve(self, on_event: Listener) -> FittedModel:
         """Solve the normal equations."""
         model = solve_key_model(self.moments)
-        text = f"{MODEL_STORIES['linear']} with {count(model.n_coefficients)} coefficients"
+        text = message(
+            "{linear} with {n_coefficients} coefficients",
+            linear=MODEL_STORIES["linear"],
+            n_coefficients=count(model.n_coefficients),
+        )
         return FittedModel(model.predict, text)
 
 
@@ -151,7 +156,7 @@ class CellLearner:
         cells = self.cells()
         if len(cells.persons) == 0:
             empty = -1 if self.categorical else np.nan
-            return FittedModel(lambda codes: np.full(len(codes), empty), "nothing to fit")
+            return FittedModel(lambda codes: np.full(len(codes), empty), message("nothing to fit"))
         if self.model in ("linear", "stepwise"):
             terms = fit_terms(cells, stepwise=self.model == "stepwise", on_event=on_event)
 
@@ -165,12 +170,14 @@ class CellLearner:
             cell, target = np.nonzero(cells.total)
             if len(np.unique(target)) == 1:  # nothing to learn, and not every classifier takes that
                 always: Predict = lambda codes: np.full(len(codes), target[0])  # noqa: E731
-                return FittedModel(_answer(cells, always, True), "one level, always predicted")
+                return FittedModel(
+                    _answer(cells, always, True), message("one level, always predicted")
+                )
             codes, weight = cells.codes[cell], cells.total[cell, target]
         fitted = self._trained(codes, target, weight, on_event)
         is_name = isinstance(self.model, str)
         name = MODEL_STORIES[self.model] if is_name else type(self.model).__name__
-        text = f"{name} of {count(len(cells.persons))} key combinations"
+        text = message("{name} of {n} key combinations", name=name, n=count(len(cells.persons)))
         return FittedModel(_answer(cells, fitted.predict, self.categorical), text)
 
     def _trained(self, x: np.ndarray, y: np.ndarray, weight: np.ndarray, on_event: Listener) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from riskeval.attacks.matching.key_cells import KeyCells
 from riskeval.attacks.matching.key_model import ALIASED
 from synthpop.microdata.messages.events import Event, Listener
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, plural
 
 MOST_DUMMIES = 500
@@ -123,14 +124,19 @@ class _NormalEquations:
         tables = tuple(
             (self.levels[t], np.concatenate([none, effects[self.columns[t]]])) for t in chosen
         )
-        kind = "a stepwise linear model" if stepwise else "a linear model"
-        text = f"{kind} with {count(len(pivots))} coefficients"
+        kind = message("a stepwise linear model") if stepwise else message("a linear model")
+        text = message("{kind} with {n} coefficients", kind=kind, n=count(len(pivots)))
         if stepwise:
             pairs = sum(len(self.terms[t]) == 2 for t in chosen)
             keys = plural(len(chosen) - pairs, "key")
-            text += f", {keys} and {pairs} pairs of keys chosen by BIC"
+            text += ", " + message(
+                "{keys} and {pairs} pairs of keys chosen by BIC", keys=keys, pairs=pairs
+            )
             if self.left_out:
-                text += f" ({self.left_out} pairs with too many levels were not offered)"
+                text += " " + message(
+                    "({left_out} pairs with too many levels were not considered)",
+                    left_out=self.left_out,
+                )
         terms = tuple(self.terms[t] for t in chosen)
         return TermModel(terms, tables, effects[0], len(pivots), text)
 

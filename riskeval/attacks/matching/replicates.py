@@ -17,6 +17,7 @@ from riskeval.attacks.scenario import Scenario
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import SHARE, check
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent, plural, short_percent
@@ -33,7 +34,7 @@ class ReplicatedRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a scenario and accuracy (and target, when there are several): `scenario`,
+        One row per scenario and accuracy (and target, when there are several): `scenario`,
         `accuracy`, `tau` (mean over populations), `sd`, `lower`, `upper` (t interval of the mean),
         `smallest`, `largest`, `rate` (mean tau divided by the number of records), and means of
         `tau_literal`, `tau_zero` and, where they exist, `tau_baseline`, `tau_expected` with
@@ -74,16 +75,20 @@ class ReplicatedRisk(TableResult):
             story = story_of(int(str(group[0])), bool(rows["accuracy"].isna().all()), "")
             of = f", {group[1]}" if len(by) > 1 else ""
             lines.append(
-                f"Scenario {group[0]}{of} ({story}): {'; '.join(texts) or 'not computed'}."
+                f"Scenario {group[0]}{of} ({story}): {joined_by('; ', texts) or 'not computed'}."
             )
         if "tau_expected" in self.table:
             lines.append(
-                "Expected: found, and alone in the register as well by the weights, so that the "
-                "intruder could be sure."
+                message(
+                    "Expected: found, and alone in the register as well by the weights, so that "
+                    "the intruder could be sure."
+                )
             )
         if "tau_unique" in self.table:
-            lines.append("Unique: found, and unique in the population by the estimate given.")
-        return "\n".join([*lines, caveat(self.scenario)])
+            lines.append(
+                message("Unique: found, and unique in the population by the estimate given.")
+            )
+        return joined_by("\n", [*lines, caveat(self.scenario)])
 
     def _sentence(self, row: Mapping[Any, Any]) -> str:
         text = _mean_with_interval(row["tau"], row["lower"], row["upper"])
@@ -107,7 +112,7 @@ def _mean_with_interval(mean: float, lower: float, upper: float) -> str:
 def scenario_replicates(
     sample: Any,
     populations: Iterable[Any],
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: Sequence[str] | str | None = None,
     *,
     accuracy: Sequence[float] | float | None = None,
@@ -135,7 +140,7 @@ def scenario_replicates(
     confidence : float in (0, 1)
         Of the t interval of the mean; NaN for one population.
     seed : int, optional
-        Wrong keys and models of scenario 5 are drawn anew for each population.
+        Wrong keys and models of scenario 5 are drawn again for each population.
     on_event : callable, optional
         Gets an `Event` for every population, and those of `intruder_scenarios`.
     sample, keys, target, accuracy, intervals, scenarios, weights, uniqueness, missing, \

@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.matching.models import check_model
-from riskeval.attacks.request import check_households, check_rows
+from riskeval.attacks.request import check_households, check_rows, keys_and_targets
 from riskeval.attacks.scenario import Scenario, to_scenario
 from riskeval.attacks.targets import TREATMENTS
 from riskeval.attacks.values import flags_of
-from riskeval.shared.files import read_weights
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.events import Listener
 from synthpop.microdata.messages.parameters import OneOf, check, check_choice
+from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.runs.chunks import CHUNK, open_chunks
 from synthpop.microdata.statistics.streams import resolve_seed
 
@@ -89,15 +89,17 @@ class ScenarioOptions(TypedDict):
 def read_scenario_request(
     sample: Any,
     population: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None,
     target: Sequence[str] | str | None,
     **options: Unpack[ScenarioOptions],
 ) -> ScenarioRequest:
     """Check the arguments of `intruder_scenarios` and the first block of the population."""
     faults = Faults(SUBJECT)
     scenarios, holdout = options["scenarios"], options["holdout"]
+    keys, target = keys_and_targets(sample, keys, target)
     scenario = _scenario(faults, keys, target, options["accuracy"])
-    files = {"sample": as_frame(sample, "sample")}
+    file = as_file(sample, faults, weights=options["weights"], subject="sample")
+    files = {"sample": file.frame}
     if holdout is not None:
         files["hold-out"] = as_frame(holdout, "holdout")
     survey = files["sample"]
@@ -117,12 +119,11 @@ def read_scenario_request(
         _check_persons(faults, frame, scenario, categorical, role)
     check_block(faults, first, scenario, categorical, bounds)
     check_model(faults, options["model"], len(numeric) > 0, len(categorical) > 0)
-    values = read_weights(faults, survey, options["weights"])
     _check_uniqueness(faults, scenario, options["uniqueness"])
     faults.raise_if_any()
     return ScenarioRequest(
         scenario, survey, files.get("hold-out"), chain([first], frames), categorical, bounds,
-        chosen, values, options["uniqueness"], options["missing"], options["open_interval"],
+        chosen, file.weights, options["uniqueness"], options["missing"], options["open_interval"],
         options["model"], resolve_seed(options["seed"]), options["on_event"],
     )  # fmt: skip
 

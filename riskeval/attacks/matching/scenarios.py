@@ -16,8 +16,9 @@ from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.events import Listener, silent
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import count, percent, plural, short_percent
+from synthpop.microdata.messages.text import count, formatted, percent, plural, short_percent
 
 if TYPE_CHECKING:
     from riskeval.measures.uniqueness import PopulationUniqueness
@@ -27,13 +28,15 @@ STORIES = {
     2: "one match in the synthetic population, its value taken as the answer",
     3: "all matches in the synthetic population, their generating intervals known",
     4: "all matches in the synthetic population, their values taken as the answer",
-    5: "a linear model fitted to the synthetic population and applied to the keys",
+    5: message("a linear model fitted to the synthetic population and applied to the keys"),
 }
 CATEGORY_STORIES = {
-    1: "one match in the synthetic population, its category taken as the answer",
-    2: "one match in the synthetic population, its category taken as the answer",
-    3: "all matches in the synthetic population, one of them at random taken as the answer",
-    4: "all matches in the synthetic population, all of one category",
+    1: message("one match in the synthetic population, its category taken as the answer"),
+    2: message("one match in the synthetic population, its category taken as the answer"),
+    3: message(
+        "all matches in the synthetic population, one of them at random taken as the answer"
+    ),
+    4: message("all matches in the synthetic population, all of one category"),
 }
 CAVEAT = (
     "These are worst cases: the intruder holds the keys of every person of the sample without "
@@ -49,7 +52,7 @@ class IntruderRisk(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a scenario and accuracy: `scenario`, `accuracy` (NaN for a target of categories),
+        One row per scenario and accuracy: `scenario`, `accuracy` (NaN for a target of categories),
         `tau` (expected number of sample records disclosed; of households in attacks on
         households), `rate` (tau divided by the number of records) with its 95 % Wilson interval
         `lower`, `upper` (which persons are in the sample), `tau_literal`, `rate_literal`
@@ -62,7 +65,7 @@ class IntruderRisk(TableResult):
         part of the population, `false_matches`; with `uniqueness` `tau_unique` and
         `rate_unique`; with a hold-out `n_holdout` and `rate_holdout`.
     per_record : DataFrame
-        One row a record of the sample, in its order: `sample_unique`, `n_matches` (missing where
+        One row per record of the sample, in its order: `sample_unique`, `n_matches` (missing where
         not looked for), with weights `alone` (probability that the record is in the register and
         alone there), `target`, `predicted` (scenario 5; missing when not asked for) and
         ``scenario_<s>_<accuracy>``, the probability (0 or 1 where there is no interval) that the
@@ -125,81 +128,134 @@ class IntruderRisk(TableResult):
             lines.append(self._sentence(int(str(group[0])), target, rows))
         if "tau_expected" in self.table or self.uniqueness is not None:
             lines.append(self._expected())
-        return "\n".join([*lines, caveat(self.scenario)])
+        return joined_by("\n", [*lines, caveat(self.scenario)])
 
     def _most(self) -> str:
         """How much the most successful of these intruders finds."""
         rates = self.table["rate"].to_numpy()
         if np.isnan(rates).all():
-            return "No scenario could be computed; the reasons stand below."
+            return message("No scenario could be computed; the reasons are given below.")
         row = self.table.iloc[int(np.nanargmax(rates))]
-        strangers = "Compare with strangers (a hold-out) before you judge."
+        strangers = message("Compare with strangers (a hold-out) before you judge.")
         if "rate_holdout" in self.table:
-            strangers = (
-                f"For persons outside the sample it is {percent(row['rate_holdout'])}."
-                f"{caution_of(self.excess.values())}"
+            strangers = message(
+                "For persons outside the sample it is {rate_holdout}.{caution}",
+                rate_holdout=percent(row["rate_holdout"]),
+                caution=caution_of(self.excess.values()),
             )
-        return (
-            f"The most successful of these intruders (scenario {row['scenario']}) is right about "
-            f"{percent(row['rate'])} of the {units_of(self.scenario)} of the sample. {strangers}"
+        return message(
+            "The most successful of these intruders (scenario {scenario}) is right about "
+            "{rate} of the {units} of the sample. {strangers}",
+            scenario=row["scenario"],
+            rate=percent(row["rate"]),
+            units=units_of(self.scenario),
+            strangers=strangers,
         )
 
     def _head(self) -> str:
         what = units_of(self.scenario)
         others = (
-            f"The intruder looks for {count(self.n_looked_for)} {what}; "
-            f"{count(self.n_unmatched)} of them"
+            message(
+                "The intruder looks for {n_looked_for} {what}; {n_unmatched} of them",
+                n_looked_for=count(self.n_looked_for),
+                what=what,
+                n_unmatched=count(self.n_unmatched),
+            )
             if self.scenario.who == "everyone" or self.scenario.rows
-            else f"{count(self.n_unmatched)} of the unique {what}"
+            else message(
+                "{n_unmatched} of the unique {what}", n_unmatched=count(self.n_unmatched), what=what
+            )
         )
         several = len(self.scenario.targets) > 1
-        missing = f"no true value of {'at least one of ' if several else ''}{self.target}"
-        return (
-            f"{count(self.n_unique)} of the {count(self.n_sample)} sample {what} are unique in the "
-            f"keys {', '.join(self.keys)}; the synthetic population has "
-            f"{plural(self.n_population, 'person')}. {others} have no match there and count as not "
-            f"disclosed; {count(self.n_missing_target)} have {missing}."
+        missing = (
+            message("no true value of at least one of {target}", target=self.target)
+            if several
+            else message("no true value of {target}", target=self.target)
+        )
+        return message(
+            "{n_unique} of the {n_sample} sample {what} are unique on the keys {keys}; the "
+            "synthetic population has {n_population}. {others} have no match there and "
+            "count as not disclosed; {n_missing_target} have {missing}.",
+            n_unique=count(self.n_unique),
+            n_sample=count(self.n_sample),
+            what=what,
+            keys=", ".join(self.keys),
+            n_population=plural(self.n_population, "person"),
+            others=others,
+            n_missing_target=count(self.n_missing_target),
+            missing=missing,
         )
 
     def _sentence(self, scenario: int, target: str, rows: pd.DataFrame) -> str:
         category = bool(rows["accuracy"].isna().all())
         story = story_of(scenario, category, self.models.get(target, ""))
-        head = f"Scenario {scenario} ({story}): "
+        head = message("Scenario {k} ({what})", k=scenario, what=story) + ": "
         if rows["tau"].isna().all():
-            return head + f"not computed, {rows['note'].iloc[0]}."
+            return head + message("not computed, {why}.", why=rows["note"].iloc[0])
         sentences = [
-            f"{row.tau:.3g} ({percent(row.rate)}), guessing the commonest level "
-            f"{row.tau_baseline:.3g}"
+            message(
+                "{tau} ({rate}), guessing the most frequent level {tau_baseline}",
+                tau=formatted(row.tau, ".3g"),
+                rate=percent(row.rate),
+                tau_baseline=formatted(row.tau_baseline, ".3g"),
+            )
             if category
-            else f"{row.tau:.3g} within {short_percent(row.accuracy)} of the true value "
-            f"({percent(row.rate)})"
+            else message(
+                "{tau} within {accuracy} of the true value ({rate})",
+                tau=formatted(row.tau, ".3g"),
+                accuracy=short_percent(row.accuracy),
+                rate=percent(row.rate),
+            )
             for row in rows.itertuples()
         ]
         zeros = rows["tau_zero"].max()
-        of_zero = f"; up to {zeros:.3g} of them have a true value of 0" if zeros > 0 else ""
+        of_zero = (
+            (
+                "; "
+                + message(
+                    "up to {zeros} of them have a true value of 0", zeros=formatted(zeros, ".3g")
+                )
+            )
+            if zeros > 0
+            else ""
+        )
         if "rate_holdout" in rows:
             sentences = [
-                f"{text} against {percent(rate)} of persons outside the sample"
+                message(
+                    "{text} against {rate} of persons outside the sample",
+                    text=text,
+                    rate=percent(rate),
+                )
                 for text, rate in zip(sentences, rows["rate_holdout"], strict=True)
             ]
-        return (
-            f"{head}{units_of(self.scenario)} whose {target} is found, of all in the sample: "
-            f"{', '.join(sentences)}{of_zero}."
+        return message(
+            "{head}{units} whose {target} is found, of all in the sample: {numbers}{of_zero}.",
+            head=head,
+            units=units_of(self.scenario),
+            target=target,
+            numbers=joined_by(", ", sentences),
+            of_zero=of_zero,
         )
 
     def _expected(self) -> str:
-        text = f"Worst case beside expected case: at most {self.table['tau'].max():.3g} are found"
+        text: str = message(
+            "Worst case and expected case: at most {n} are found",
+            n=formatted(self.table["tau"].max(), ".3g"),
+        )
         if "tau_expected" in self.table:
             alone = self.per_record["alone"][self.per_record["n_matches"].notna()].sum()
-            text += (
-                f"; {self.table['tau_expected'].max():.3g} of them are expected to be alone in "
-                f"the register as well, by their weights (of all records looked for {alone:.3g}), "
-                "so that the intruder could be sure"
+            text += "; " + message(
+                "{n} of them are expected to be alone in the register as well, by their weights "
+                "(of all records looked for {all}), so that the intruder could be sure",
+                n=formatted(self.table["tau_expected"].max(), ".3g"),
+                all=formatted(alone, ".3g"),
             )
         if self.uniqueness is not None:
-            text += (
-                f"; {self.table['tau_unique'].max():.3g} of them are expected to be unique in the "
-                f"population, by the frequencies of the keys ({self.uniqueness.chosen})"
+            text += "; " + message(
+                "{n} of them are expected to be unique in the population, by the frequencies of "
+                "the keys ({method})",
+                n=formatted(self.table["tau_unique"].max(), ".3g"),
+                method=self.uniqueness.chosen,
             )
         return text + "."
 
@@ -212,9 +268,10 @@ def units_of(scenario: Scenario) -> str:
 def caveat(scenario: Scenario) -> str:
     """What the numbers are not, for this intruder."""
     if scenario.key_errors or scenario.coverage < 1 or scenario.who == "everyone":
-        return (
-            "A record counts as found when the answer is right, whether or not the intruder could "
-            "know that: who is unique in the sample need not be unique in the country."
+        return message(
+            "A record counts as found when the answer is right, whether or not the "
+            "intruder could know that: who is unique in the sample need not be unique in "
+            "the country."
         )
     return CAVEAT
 
@@ -224,7 +281,9 @@ def story_of(scenario: int, category: bool, model: str) -> str:
     if category and scenario in CATEGORY_STORIES:
         return CATEGORY_STORIES[scenario]
     if scenario == 5 and model and not model.startswith("a linear model with"):
-        return f"{model}, fitted to the synthetic population and applied to the keys"
+        return message(
+            "{model}, fitted to the synthetic population and applied to the keys", model=model
+        )
     return STORIES[scenario]
 
 
@@ -232,7 +291,7 @@ def story_of(scenario: int, category: bool, model: str) -> str:
 def intruder_scenarios(
     sample: Any,
     population: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: Sequence[str] | str | None = None,
     *,
     accuracy: Sequence[float] | float | None = None,

@@ -15,12 +15,13 @@ from riskeval.attacks.numbers import OUTSIDE, AttackNumber
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import corrected
 from riskeval.shared.measurement import Measurement, attribution, joined
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural, short_percent
 from synthpop.microdata.statistics.intervals import wilson
 
 ACCURACY = 0.05
 CONFIDENCE = 0.95
-GUESSING = "guessing the commonest level"
+GUESSING = "guessing the most frequent level"
 DISCLOSED = "records disclosed by an intruder who matches or predicts"
 SCENARIOS = attribution(
     "scenarios",
@@ -59,7 +60,9 @@ def scenario_risk(
     result = intruder_scenarios(original, release, scenario, holdout=holdout, seed=seed)
     table = result.table.dropna(subset="rate")
     if not len(table):
-        return Measurement(SCENARIOS, float("nan"), target, note="no scenario could be computed")
+        return Measurement(
+            SCENARIOS, float("nan"), target, note=message("no scenario could be computed")
+        )
     # the strongest is that with the most success beyond the baseline
     baseline, against = _baselines(table)
     place = int(np.argmax(table["rate"].to_numpy(float) - np.nan_to_num(baseline)))
@@ -69,13 +72,25 @@ def scenario_risk(
     accuracy = None if np.isnan(best["accuracy"]) else float(best["accuracy"])
     beyond = result.excess.get((target, int(best["scenario"]), accuracy))
     return Measurement(
-        SCENARIOS, float(best["rate"]), target, records=n, lower=low, upper=high,
-        baseline=float(baseline[place]), against=against,
+        SCENARIOS,
+        float(best["rate"]),
+        target,
+        records=n,
+        lower=low,
+        upper=high,
+        baseline=float(baseline[place]),
+        against=against,
         note=joined(
-            note, f"strongest: scenario {int(best['scenario'])} of {len(table)}",
-            f"{plural(result.n_looked_for, 'unique record')} looked for", beyond_strangers(beyond),
+            note,
+            message(
+                "strongest: scenario {scenario} of {table}",
+                scenario=int(best["scenario"]),
+                table=len(table),
+            ),
+            message("{n} looked for", n=plural(result.n_looked_for, "unique record")),
+            beyond_strangers(beyond),
         ),
-    )  # fmt: skip
+    )
 
 
 def _baselines(table: pd.DataFrame) -> tuple[np.ndarray, str]:
@@ -93,12 +108,14 @@ def scenario_numbers(result: Any) -> list[AttackNumber]:
         table = table[table["accuracy"] == table["accuracy"].max()]
     numbers = []
     for row in table.to_dict("records"):
-        within = "" if np.isnan(row["accuracy"]) else f" within {short_percent(row['accuracy'])}"
+        within: str = ""
+        if not np.isnan(row["accuracy"]):
+            within = " " + message("within {p}", p=short_percent(row["accuracy"]))
         baseline, against = row.get("rate_holdout", np.nan), OUTSIDE
         if np.isnan(baseline):
             baseline = row.get("rate_baseline", np.nan)
             against = "" if np.isnan(baseline) else GUESSING
-        title = f"scenario {row['scenario']}{within}"
+        title = message("scenario {scenario}{within}", scenario=row["scenario"], within=within)
         info = attribution("scenario", title, DISCLOSED, "Templ (2017), equations 6.17 to 6.26")
         one = Measurement(
             info, row["rate"], result.target, lower=row["lower"], upper=row["upper"],

@@ -31,7 +31,7 @@ class UnitRisk:
     risk: np.ndarray
     empty: np.ndarray  # bool, shape (v,): units with a true value and without any match
     zero: np.ndarray  # bool, shape (v,): all true values of the unit are 0
-    # float64, shape (v,): whether guessing the commonest level would disclose an attacked unit;
+    # float64, shape (v,): whether guessing the most frequent level would disclose an attacked unit;
     # NaN for numbers
     baseline: np.ndarray
 
@@ -102,7 +102,7 @@ def alone_in_register(
 def risk_table(
     request: ScenarioRequest, sample: FileEvidence, others: FileEvidence | None
 ) -> pd.DataFrame:
-    """One row a target, scenario and accuracy."""
+    """One row per target, scenario and accuracy."""
     rows = [
         row
         for target in request.scenario.targets
@@ -216,7 +216,7 @@ def _measures(
 
 
 def per_record(request: ScenarioRequest, sample: FileEvidence) -> pd.DataFrame:
-    """One row a record of the sample."""
+    """One row per record of the sample."""
     targets, rows = sample.targets, sample.rows
     n = len(targets.unit)
     matches = pd.array([pd.NA] * n, dtype="Int64")

@@ -19,6 +19,7 @@ from riskeval.attacks.prediction.nearest import NearestKeys
 from riskeval.attacks.request import AttackRequest
 from riskeval.attacks.targets import AttackTargets, combine_members
 from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.messages.message import joined_by
 from synthpop.microdata.runs.environment import one_thread
 from synthpop.microdata.statistics.streams import Streams
 
@@ -117,7 +118,7 @@ class TargetModel:
 
     def warned(self) -> str:
         """What the model warned of, once each."""
-        return "; ".join(dict.fromkeys(self.messages))
+        return joined_by("; ", dict.fromkeys(self.messages))
 
     def predict(
         self, roles: Collection[str], rng: np.random.Generator, order: np.ndarray | None = None

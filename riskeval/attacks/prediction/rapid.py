@@ -29,7 +29,13 @@ from riskeval.attacks.prediction.model import (
     UnitsAtRisk,
 )
 from riskeval.attacks.prediction.rapid_result import Rapid
-from riskeval.attacks.request import AttackRequest, check_file, check_request, read_request
+from riskeval.attacks.request import (
+    AttackRequest,
+    check_file,
+    check_request,
+    keys_and_targets,
+    read_request,
+)
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, corrected, excess
 from riskeval.attacks.strangers import overlap_of
@@ -38,8 +44,10 @@ from riskeval.attacks.values import codes_note, same_kind
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
+from synthpop.microdata.messages.budget import repeated
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
 from synthpop.microdata.messages.text import plural, short_percent
 from synthpop.microdata.runs.chunks import draw_records
@@ -60,7 +68,7 @@ PARAMETERS = {
 def rapid(
     original: Any,
     synthetic: Any,
-    keys: Scenario | Sequence[str] | str,
+    keys: Scenario | Sequence[str] | str | None = None,
     target: str | None = None,
     *,
     model: Any = "panel",
@@ -152,9 +160,10 @@ def rapid(
     (1.0, 0.0)
     """
     faults = Faults("rapid")
+    keys, targets = keys_and_targets(original, keys, target)
     request = read_request(
-        "rapid", keys, target, household=household, members=members, categorical=categorical,
-        honoured=HONOURED, n_targets=1,
+        "rapid", keys, targets, household=household, members=members,
+        categorical=categorical, honoured=HONOURED, n_targets=1,
     )  # fmt: skip
     tolerances = tuple(tolerance) if isinstance(tolerance, Sequence) else (tolerance,)
     limits = request.accuracy or tolerances
@@ -182,7 +191,9 @@ def rapid(
     )  # fmt: skip
     models = PANEL if isinstance(model, str) and model == "panel" else (model,)
     attempts, best, permuted = _attack(trial, models, permutations, on_event or silent)
-    rule = f"within {short_percent(max(limits))} of the value, or near as a key"
+    rule = message(
+        "within {limits} of the value, or near as a key", limits=short_percent(max(limits))
+    )
     notes = codes_note(
         files["original"], [name for name in names if name in numeric], request.categorical, rule
     )
@@ -205,11 +216,11 @@ def _attack(
     best = max(attempts, key=_Attempt.strength)
     # 3. What it reaches when the keys tell nothing
     permuted = []
-    for i in range(permutations):
+    for i in repeated(permutations, "permutations"):
         rng = trial.streams.at("rapid", i)
         order = rng.permutation(len(trial.train))
         permuted.append(trial.units(best.model.predict(["original"], rng, order)[0]).rate)
-        on_event(Event("progress", "rapid", len(models) + i + 1, total, "shuffled target"))
+        on_event(Event("progress", "rapid", len(models) + i + 1, total, message("shuffled target")))
     on_event(Event("end", "rapid", total, total))
     return attempts, best, permuted
 
@@ -237,7 +248,7 @@ def _result(
         target=trial.target,
         keys=request.keys,
         model=best.model.name,
-        warned="; ".join(dict.fromkeys(text for text in warned if text)),
+        warned=joined_by("; ", dict.fromkeys(text for text in warned if text)),
         confidence=trial.confidence,
         seed=trial.streams.seed,
         notes=tuple(notes),
@@ -351,7 +362,7 @@ PREDICTED_VALUES = attribution(
 
 def rapid_numbers(result: Any) -> list[AttackNumber]:
     """The strongest model beside strangers, or a shuffled target."""
-    baseline, against = result.permuted_rate, "shuffled target"
+    baseline, against = result.permuted_rate, message("shuffled target")
     if result.excess is not None:
         baseline, against = result.holdout_rate, OUTSIDE
     one = Measurement(
@@ -379,8 +390,11 @@ def _compared(files: ComparedFiles, target: str) -> list[Measurement]:
         seed=files.drawn_seed("prediction", target),
     )  # fmt: skip
     number, cut = rapid_numbers(result)[0], len(predicted) < len(files.original)
-    sampled = f"{plural(len(predicted), 'record')} drawn at random" if cut else ""
-    strongest, beyond = f"strongest: {result.model}", beyond_strangers(result.excess)
+    sampled = message("{n} drawn at random", n=plural(len(predicted), "record")) if cut else ""
+    strongest, beyond = (
+        message("strongest: {text}", text=result.model),
+        beyond_strangers(result.excess),
+    )
     return [shown(PREDICTED_VALUES, number, len(predicted), files.note, sampled, strongest, beyond)]
 
 

@@ -9,9 +9,10 @@ import pandas as pd
 
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.shares import Excess, caution_of
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
-from synthpop.microdata.messages.text import percent, short_percent
+from synthpop.microdata.messages.text import formatted, percent, short_percent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,7 @@ class Rapid(Result):
         What the strongest model finds about the original beyond what it finds about strangers, on
         those who can be compared, with Newcombe's interval corrected for the choice of the model.
     panel : DataFrame
-        One row a model: ``model``, ``rate``, ``lower``, ``upper``, and with a hold-out
+        One row per model: ``model``, ``rate``, ``lower``, ``upper``, and with a hold-out
         ``holdout_rate``, ``excess``, ``excess_lower``, ``excess_upper``.
     by_tolerance : dict
         Rate within each tolerance; empty for a categorical target.
@@ -106,30 +107,60 @@ class Rapid(Result):
         """Say what the rate means and what to compare it with."""
         low, high = self.interval
         meaning = (
-            f"within {short_percent(self.limit)} of its true value"
+            message("within {limit} of its true value", limit=short_percent(self.limit))
             if self.kind == "numeric"
-            else f"with a gain above {self.limit:.3g} (0 is the share of the level in the "
-            "original, 1 is certainty)"
+            else message(
+                "with a gain above {limit} (0 is the share of the level in the original, 1 is "
+                "certainty)",
+                limit=formatted(self.limit, ".3g"),
+            )
         )
-        which = f"the strongest of {len(self.panel)} models" if len(self.panel) > 1 else "a model"
-        text = (
-            f"RAPID: {which} trained on the synthetic file ({self.model}) predicts {self.target} "
-            f"{meaning} for {percent(self.rate)} of {count_text(self.n_judged)} original "
-            f"{self.unit} "
-            f"({percent(self.confidence, 0)} interval {percent(low)} to {percent(high)})."
+        which = (
+            message("the strongest of {n} models", n=len(self.panel))
+            if len(self.panel) > 1
+            else message("a model")
+        )
+        text = message(
+            "RAPID: {which} trained on the synthetic file ({model}) predicts {target} "
+            "{meaning} for {rate} of {n_judged} original {unit} ({confidence} interval "
+            "{low} to {high}).",
+            which=which,
+            model=self.model,
+            target=self.target,
+            meaning=meaning,
+            rate=percent(self.rate),
+            n_judged=count_text(self.n_judged),
+            unit=message(self.unit),
+            confidence=percent(self.confidence, 0),
+            low=percent(low),
+            high=percent(high),
         )
         if self.warned:
-            text += f" A model warned: {self.warned}."
+            text += " " + message("A model warned: {warned}.", warned=self.warned)
         if not np.isnan(self.permuted_rate):
-            text += f" Without any relation to the keys it would be {percent(self.permuted_rate)}."
+            text += " " + message(
+                "Without any relation to the keys it would be {permuted_rate}.",
+                permuted_rate=percent(self.permuted_rate),
+            )
         if self.excess is None:
-            text += " Without a hold-out, what keys tell about anybody is counted as risk too."
+            text += " " + message(
+                "Without a hold-out, what the keys reveal about anybody is counted as risk as well."
+            )
         else:
             one = self.excess
-            text += (
-                f" Of persons who were not in the original it finds {percent(self.holdout_rate)}: "
-                f"the excess risk of participation is {100 * one.difference:+.2f} points "
-                f"({100 * one.lower:+.2f} to {100 * one.upper:+.2f}), the rest is what the keys "
-                f"tell about anybody.{caution_of([one])}"
+            text += " " + message(
+                "For persons who were not in the original it is {holdout_rate}: the excess "
+                "risk of having taken part is {difference} points ({lower} to {upper}), the "
+                "rest is what the keys reveal about anybody.{caution}",
+                holdout_rate=percent(self.holdout_rate),
+                difference=formatted(100 * one.difference, "+.2f"),
+                lower=formatted(100 * one.lower, "+.2f"),
+                upper=formatted(100 * one.upper, "+.2f"),
+                caution=caution_of([one]),
             )
-        return f"{text} The limit is a choice of policy.{as_sentences(self.notes)}{self.footnote}"
+        return message(
+            "{text} The limit is a policy decision.{notes}{footnote}",
+            text=text,
+            notes=as_sentences(self.notes),
+            footnote=self.footnote,
+        )

@@ -28,6 +28,7 @@ from synthpop.microdata.frame.codes import cell_ids
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
@@ -97,7 +98,7 @@ class RecordLinkage(Result):
     method: str
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a released record."""
+        """Return one row per released record."""
         names = ("nearest", "score", "own_score", "linked", "linked_second")
         return pd.DataFrame({name: getattr(self, name) for name in names})
 
@@ -106,18 +107,37 @@ class RecordLinkage(Result):
         n = len(self.linked)
         judged = ""
         if self.n_unjudged:
-            judged = (
-                f" {plural(self.n_unjudged, 'record')} could not be compared and "
-                f"{'counts' if self.n_unjudged == 1 else 'count'} as not linked; of the other "
-                f"{count(n - self.n_unjudged)} records {percent(self.rate_judged)} are linked."
+            judged = " " + (
+                message(
+                    "{n_unjudged} could not be compared and counts as not linked; of the other {n} "
+                    "records {rate_judged} are linked.",
+                    n_unjudged=plural(self.n_unjudged, "record"),
+                    n=count(n - self.n_unjudged),
+                    rate_judged=percent(self.rate_judged),
+                )
+                if self.n_unjudged == 1
+                else message(
+                    "{n_unjudged} could not be compared and count as not linked; of the other {n} "
+                    "records {rate_judged} are linked.",
+                    n_unjudged=plural(self.n_unjudged, "record"),
+                    n=count(n - self.n_unjudged),
+                    rate_judged=percent(self.rate_judged),
+                )
             )
-        return (
-            f"Record linkage ({self.method}): an intruder who holds the original file links "
-            f"{percent(self.rate)} of {count(n)} released records to the right person "
-            f"({percent(self.expected_rate)} when ties are broken at random), and for another "
-            f"{percent(self.rate_second)} the right one is the second nearest. Linking at random "
-            f"would reach {percent(self.chance)}.{judged} There is no published threshold; this is "
-            "a worst case for these variables, as no intruder holds the original file itself."
+        return message(
+            "Record linkage ({method}): an intruder who holds the original file links "
+            "{rate} of {n} released records to the right person ({expected_rate} when ties "
+            "are broken at random), and for another {rate_second} the right one is the "
+            "second nearest. Linking at random would reach {chance}.{judged} There is no "
+            "published threshold; this is a worst case for these variables, as no intruder "
+            "holds the original file itself.",
+            method=self.method,
+            rate=percent(self.rate),
+            n=count(n),
+            expected_rate=percent(self.expected_rate),
+            rate_second=percent(self.rate_second),
+            chance=percent(self.chance),
+            judged=judged,
         )
 
 

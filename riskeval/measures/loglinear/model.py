@@ -34,12 +34,12 @@ from riskeval.measures.loglinear.table import (
     read_cells,
 )
 from riskeval.measures.loglinear.terms import Term, format_formula, read_terms
-from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.frames import is_number, listed_names
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, OneOf, check
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.roles.microdata import as_file
 
 METHODS = ("poisson", "clogg-eliason", "pseudo-ml", "weighted", "ipf")
 PARAMETERS = {
@@ -102,9 +102,9 @@ def _numbers_of(
 @same_library
 def loglinear_risk(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
-    weights: Any,
+    weights: Any = None,
     formula: str | None = None,
     method: str = "poisson",
     bound: float = np.inf,
@@ -118,12 +118,9 @@ def loglinear_risk(
 
     Parameters
     ----------
-    data : DataFrame, shape (n, ...)
-        The sample, one row a person; not changed.
-    keys : sequence of str
-        Columns that span the key table; every combination of their observed levels is a cell.
-    weights : str or float array, shape (n,)
-        Persons of the population that a record stands for.
+    data, keys, weights, household
+        The sample and its roles: see `Microdata`. Every combination of the observed levels of the
+        keys is a cell; a missing household is one of one.
     formula : str, optional
         Log-linear model of the table, as ``"~ sex + age + sex:age"``; the operators are those of
         `synthpop.microdata.statistics.formula`, and ``.`` stands for all keys. Columns of numbers
@@ -151,8 +148,6 @@ def loglinear_risk(
     dispersion : float, above 0, optional
         Variance of the factor (its mean is 1). Default: that of greatest likelihood of the
         occupied cells, given the fitted means.
-    household : str, optional
-        Column with the household of each person; missing: a household of one.
 
     Returns
     -------
@@ -193,8 +188,6 @@ def loglinear_risk(
     >>> risk.n_uniques, round(risk.tau2, 4)
     (1, 0.1843)
     """
-    frame = as_frame(data)
-    keys = list(listed_names(keys))
     faults = Faults("log-linear risk")
     options = {
         "method": method, "inclusion": inclusion, "fit": fit, "distribution": distribution,
@@ -204,15 +197,15 @@ def loglinear_risk(
     if dispersion is not None and distribution == "poisson":
         hint = "Leave it out, or choose another distribution."
         faults.add("dispersion", "has no meaning for Poisson counts", hint=hint)
-    if household is not None:
-        check_columns(faults, frame, [household], "household")
     if not isinstance(bound, (int, float, np.number)) or not bound >= 1:
         faults.add("bound", f"is {bound!r}", hint="Give a number of records, 1 or more.")
-    terms: list[Term] = [frozenset([j]) for j in range(len(keys))]
+    file = as_file(data, faults, keys=keys, weights=weights, household=household, columns=())
+    frame, names = file.frame, file.roles.keys
+    terms: list[Term] = [frozenset([j]) for j in range(len(names))]
     categorical: set[int] = set()
-    if formula is not None and keys:
-        terms, categorical = read_terms(faults, formula, keys) or (terms, categorical)
-    table = read_cells(faults, frame, keys, weights)
+    if formula is not None and names:
+        terms, categorical = read_terms(faults, formula, names) or (terms, categorical)
+    table = read_cells(faults, file, weights)
     numbers = _numbers_of(frame, table, categorical, method, formula is not None)
     check_size(faults, table, terms, numbers, method)
     faults.raise_if_any()
@@ -221,7 +214,7 @@ def loglinear_risk(
         what = f"log-linear model stopped after {plural(fitted.iterations, 'iteration')}"
         warn(what, ConvergenceWarning, stacklevel=2)
     text = format_formula(terms, table.names, _written_as_levels(frame, table, numbers))
-    homes = None if household is None else pd.factorize(frame[household])[0]
+    homes = None if file.roles.household is None else file.household_index
     asked = _Settings(
         text, _as_numbers(table, terms, numbers), method, fit, inclusion, float(bound),
         distribution, dispersion,

@@ -8,6 +8,7 @@ from riskeval.keys.table import ALONE
 from riskeval.measures.entry import Measure, person_risk
 from riskeval.measures.request import AssessRequest
 from riskeval.shared.measurement import Measurement
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
 
 TAU1 = person_risk(
@@ -29,7 +30,10 @@ def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
     """The two measures of Skinner and Shlomo and, with households, the persons in them."""
     note = plural(result.n_uniques, *ALONE)
     if result.n_left_out:
-        note += f"; {plural(result.n_left_out, 'record')} with a missing key left out"
+        note += "; " + message(
+            "{n_left_out} with a missing key left out",
+            n_left_out=plural(result.n_left_out, "record"),
+        )
     measured = [
         request.measured(TAU1, result.tau1, note=note),
         request.measured(TAU2, result.tau2, note=note),
@@ -46,10 +50,7 @@ def of_loglinear(result: Any, request: AssessRequest) -> list[Measurement]:
 def _run_loglinear(request: AssessRequest) -> Any:
     from riskeval.measures.loglinear.model import loglinear_risk
 
-    return loglinear_risk(
-        request.frame, request.keys,
-        **request.arguments("loglinear", weights=request.weights, household=request.household),
-    )  # fmt: skip
+    return loglinear_risk(request.file, **request.arguments("loglinear"))
 
 
 MEASURE = Measure(

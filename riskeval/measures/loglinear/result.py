@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import ALONE
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import number, plural, short_percent
 
@@ -94,7 +95,7 @@ class LogLinearRisk(Result):
     bound: float
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a record: `lambda`, `pi`, `risk_unique`, `risk_match`, `risk`, ...
+        """Return one row per record: `lambda`, `pi`, `risk_unique`, `risk_match`, `risk`, ...
 
         With households also `household_risk`.
         """
@@ -112,34 +113,53 @@ class LogLinearRisk(Result):
     def summary(self) -> str:
         """Return what the measures mean, in sentences."""
         if self.n_uniques == 0:
-            text = "Log-linear risk: no record is unique on the keys, so tau1 and tau2 are 0."
+            text = message(
+                "Log-linear risk: no record is unique on the keys, so tau1 and tau2 are 0."
+            )
         else:
-            text = (
-                f"Log-linear risk: of {plural(self.n_uniques, *ALONE)}, {number(self.tau1)} are "
-                "expected to be unique in the population (tau1), and an intruder who matches all "
-                f"of them is expected to be right {number(self.tau2)} times (tau2, "
-                f"{short_percent(self.tau2 / self.n_uniques)} of the uniques)."
+            text = message(
+                "Log-linear risk: of {n_uniques}, {tau1} are expected to be unique in the "
+                "population (tau1), and an intruder who matches all of them is expected to be "
+                "right {tau2} times (tau2, {share} of the uniques).",
+                n_uniques=plural(self.n_uniques, *ALONE),
+                tau1=number(self.tau1),
+                tau2=number(self.tau2),
+                share=short_percent(self.tau2 / self.n_uniques),
             )
         if self.household_risk is not None:
             expected = self.household_risk.sum()
-            text += (
-                f" {number(expected)} of {plural(len(self.household_risk), 'person')} "
-                f"({short_percent(expected / max(len(self.household_risk), 1))}) are expected to "
-                "live in a household of which some member is matched rightly; the highest risk of "
-                f"a household is {number(self.household_risk.max(initial=0.0))}."
+            text += " " + message(
+                "{expected} of {n} ({expected_2}) are expected to live in a household of which "
+                "some member is matched rightly; the highest risk of a household is {max}.",
+                expected=number(expected),
+                n=plural(len(self.household_risk), "person"),
+                expected_2=short_percent(expected / max(len(self.household_risk), 1)),
+                max=number(self.household_risk.max(initial=0.0)),
             )
-        text += f" Model {self.formula}, method {self.method}."
+        text += " " + message(
+            "Model {formula}, method {method}.", formula=self.formula, method=self.method
+        )
         if self.distribution != "poisson":
-            text += (
-                f" Counts are {self.distribution.replace('-', ' ')}: the mean of a cell varies "
-                f"around the model with variance {number(self.dispersion)} (1 is that of an "
-                "exponential factor)."
+            text += " " + message(
+                "Counts are {value}: the mean of a cell varies around the model with variance "
+                "{dispersion} (1 is that of an exponential factor).",
+                value=self.distribution.replace("-", " "),
+                dispersion=number(self.dispersion),
             )
         if self.as_numbers:
-            text += f" As numbers: {', '.join(self.as_numbers)}."
+            text += " " + message(
+                "Treated as numbers: {as_numbers}.", as_numbers=", ".join(self.as_numbers)
+            )
         if self.n_left_out:
             left_out = plural(self.n_left_out, "record is", "records are")
-            text += f" {left_out} left out for a missing key."
+            text += " " + message(
+                "{left_out} left out because a key is missing.", left_out=left_out
+            )
         if not self.converged:
-            text += f" The fit did not converge in {plural(self.iterations, 'iteration')}."
-        return text + " There is no published threshold; the measures depend on the model."
+            text += " " + message(
+                "The fit did not converge in {iterations}.",
+                iterations=plural(self.iterations, "iteration"),
+            )
+        return text + (
+            " " + message("There is no published threshold; the measures depend on the model.")
+        )

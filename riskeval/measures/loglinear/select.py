@@ -21,13 +21,13 @@ from riskeval.measures.loglinear.model import fit_model, loglinear_risk, unique_
 from riskeval.measures.loglinear.result import LogLinearRisk
 from riskeval.measures.loglinear.table import CellCounts, check_size, read_cells
 from riskeval.measures.loglinear.terms import Term, format_formula
-from synthpop.microdata.frame.checks import as_frame
-from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, number, plural
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 MOST_CELLS = 1_000_000_000
 SEARCH_TOLERANCE = 1e-5  # relative, of the margins; the chosen model is fitted to 1e-8
@@ -54,7 +54,7 @@ class ModelChoice(Result):
     formula : str
         For `loglinear_risk`; numbers are written as categories.
     path : DataFrame
-        One row a step: ``step``, ``added``, ``b1``, ``z1``, ``b2``, ``z2``, ``tau1``, ``tau2``.
+        One row per step: ``step``, ``added``, ``b1``, ``z1``, ``b2``, ``z2``, ``tau1``, ``tau2``.
     risk : LogLinearRisk
         The measures under the chosen model.
     criterion : str
@@ -76,14 +76,19 @@ class ModelChoice(Result):
         """Return what was chosen and why, in sentences."""
         z = f"z{self.criterion[-1]}"
         first, last = self.path[z].iloc[0], self.path[z].iloc[-1]
-        text = (
-            f"Model choice: {len(self.path) - 1} interactions were added to the main effects; the "
-            f"estimated error of {self.criterion} went from {number(first)} to {number(last)} "
-            "standard errors (near 0 is good; above 2 the model is too simple and overstates the "
-            f"risk, below -2 too rich and understates it). Chosen: {self.formula}."
+        text = message(
+            "Model choice: {n} interactions were added to the main effects; the estimated "
+            "error of {criterion} went from {first} to {last} standard errors (near 0 is "
+            "good; above 2 the model is too simple and overstates the risk, below -2 too "
+            "rich and understates it). Chosen: {formula}.",
+            n=len(self.path) - 1,
+            criterion=self.criterion,
+            first=number(first),
+            last=number(last),
+            formula=self.formula,
         )
         if self.skipped:
-            text += f" Too large to try: {', '.join(self.skipped)}."
+            text += " " + message("Too large to try: {skipped}.", skipped=", ".join(self.skipped))
         return text + f" {self.risk.summary()}"
 
 
@@ -111,9 +116,9 @@ def estimated_error(table: CellCounts, fit: Fit, pi: float) -> ErrorEstimate:
 @same_library
 def choose_model(
     data: Any,
-    keys: Sequence[str],
+    keys: Sequence[str] | None = None,
     *,
-    weights: Any,
+    weights: Any = None,
     criterion: str = "tau2",
     max_interactions: int | None = None,
 ) -> ModelChoice:
@@ -121,12 +126,8 @@ def choose_model(
 
     Parameters
     ----------
-    data : DataFrame, shape (n, ...)
-        The sample; not changed.
-    keys : sequence of str
-        At least two columns; all are categories.
-    weights : str or float array, shape (n,)
-        Only their sum enters, for the sampling fraction n / N.
+    data, keys, weights
+        The sample and its roles: see `Microdata`. At least two keys; of weights the sum enters.
     criterion : {"tau1", "tau2"}
         The measure whose error, in standard errors, is made small.
     max_interactions : int, optional
@@ -157,9 +158,8 @@ def choose_model(
     >>> choice.path["added"].tolist()
     ['', 'job:area']
     """
-    frame = as_frame(data)
-    keys = list(listed_names(keys))
-    table, pi = _read(frame, keys, weights, criterion, max_interactions)
+    file, table, pi = _read(data, keys, weights, criterion, max_interactions)
+    keys = file.roles.keys
     z = f"z{criterion[-1]}"
     terms: list[Term] = [frozenset([j]) for j in range(len(keys))]
     candidates: list[Term] = [frozenset(pair) for pair in combinations(range(len(keys)), 2)]
@@ -182,24 +182,26 @@ def choose_model(
         path.append(best)
         terms.append(pair)
         candidates.remove(pair)
-    numeric = {j for j, key in enumerate(keys) if pd.api.types.is_numeric_dtype(frame[key].dtype)}
+    is_numeric = pd.api.types.is_numeric_dtype
+    numeric = {j for j, key in enumerate(keys) if is_numeric(file.frame[key].dtype)}
     formula = format_formula(terms, keys, numeric)
-    risk = loglinear_risk(frame, keys, weights=weights, formula=formula)
+    risk = loglinear_risk(file, formula=formula)
     return ModelChoice(formula, pd.DataFrame(path), risk, criterion, tuple(skipped))
 
 
 def _read(
-    frame: pd.DataFrame,
-    keys: Sequence[str],
+    data: Any,
+    keys: Sequence[str] | None,
     weights: Any,
     criterion: str,
     max_interactions: int | None,
-) -> tuple[CellCounts, float]:
+) -> tuple[Microdata, CellCounts, float]:
     faults = Faults("model choice")
     check_choice(faults, "criterion", criterion, ("tau1", "tau2"))
     if max_interactions is not None and max_interactions < 0:
         faults.add("max_interactions", f"is {max_interactions}", hint="Give 0 or more.")
-    table = read_cells(faults, frame, keys, weights, least=2)
+    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    table = read_cells(faults, file, weights, least=2)
     cells = prod(table.sizes)
     if cells > MOST_CELLS:
         faults.add(
@@ -211,7 +213,7 @@ def _read(
     if not pi < 1:
         faults.add("weights", "add to no more than the records: there is nothing to estimate")
     faults.raise_if_any()
-    return table, pi
+    return file, table, pi
 
 
 def _too_large(table: CellCounts, terms: Sequence[Term]) -> bool:

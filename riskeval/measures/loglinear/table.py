@@ -12,11 +12,10 @@ import pandas as pd
 
 from riskeval.measures.loglinear import fit as fitting
 from riskeval.measures.loglinear.terms import Term
-from riskeval.shared.files import read_weights
-from synthpop.microdata.frame.checks import check_columns
-from synthpop.microdata.frame.codes import cell_ids, encode, first_rows
+from synthpop.microdata.frame.codes import cell_ids, first_rows
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.text import count, plural
+from synthpop.microdata.roles.microdata import Microdata
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,30 +41,27 @@ class CellCounts:
         return [len(levels) for levels in self.levels]
 
 
-def read_cells(
-    faults: Faults, frame: pd.DataFrame, keys: Sequence[str], weights: Any, least: int = 1
-) -> CellCounts:
-    """Check the keys and weights, raise what was noted, and count the cells."""
-    exist = check_columns(faults, frame, keys, "key")
-    if len(keys) < least or len(set(keys)) < len(keys):
-        faults.add("keys", f"name each key once, and at least {('one', 'two')[least - 1]}")
-    if len(frame) == 0:
+def read_cells(faults: Faults, file: Microdata, weights: Any, least: int = 1) -> CellCounts:
+    """Check a file with keys and `weights`, as given; raise what was noted, and count the cells."""
+    if 0 < len(file.roles.keys) < least:
+        faults.add("keys", "one key is given", hint="Name at least two columns.")
+    if len(file) == 0:
         faults.add("data", "has no rows")
-    if weights is None:
+    if weights is None and file.weights is None:
         faults.add("weights", "are needed", hint="Name the column of sampling weights.")
-    values = read_weights(faults, frame, weights)
-    if exist and not faults and frame[list(keys)].isna().any(axis=1).all():
+    if not faults and file.frame[list(file.roles.keys)].isna().any(axis=1).all():
         faults.add("data", "has no record with all keys")
     faults.raise_if_any()
-    assert values is not None
-    return tabulate_cells(frame, keys, values)
+    return count_cells(file)
 
 
-def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray) -> CellCounts:
-    """Count the cells of a key table (records that miss a key are in none)."""
+def count_cells(file: Microdata) -> CellCounts:
+    """Count the cells of the key table of a file (records that miss a key are in none)."""
+    weights = file.weights
+    assert weights is not None
     columns, levels = [], []
-    for key in keys:
-        codes, key_levels = encode(frame[key])
+    for key in file.roles.keys:
+        codes, key_levels = file.codes(key)
         present = np.unique(codes[codes >= 0])
         rank = np.full(len(key_levels) + 1, -1, dtype=np.int64)
         rank[present] = np.arange(len(present))
@@ -75,18 +71,18 @@ def tabulate_cells(frame: pd.DataFrame, keys: Sequence[str], weights: np.ndarray
     complete = (matrix >= 0).all(axis=1)
     ids, n_cells = cell_ids(matrix[complete])
     first = first_rows(ids, n_cells)
-    cell_of = np.full(len(frame), -1, dtype=np.int64)
+    cell_of = np.full(len(file), -1, dtype=np.int64)
     cell_of[complete] = ids
     weight = weights[complete]
     return CellCounts(
-        names=tuple(keys),
+        names=file.roles.keys,
         levels=tuple(levels),
         codes=matrix[complete][first],
         counts=np.bincount(ids, minlength=n_cells).astype(np.float64),
         weights=np.bincount(ids, weights=weight, minlength=n_cells),
         inverse=np.bincount(ids, weights=1 / weight, minlength=n_cells),
         cell_of=cell_of,
-        total=float(len(frame)),
+        total=float(len(file)),
         population=float(weights.sum()),
     )
 
@@ -142,7 +138,7 @@ def program_measures(
 
 
 def cell_levels(table: CellCounts) -> pd.DataFrame:
-    """The levels of each cell, one column a key."""
+    """The levels of each cell, one column per key."""
     columns = {
         name: pd.Series([levels[code] for code in table.codes[:, j]], dtype=object)
         for j, (name, levels) in enumerate(zip(table.names, table.levels, strict=True))

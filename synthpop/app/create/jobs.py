@@ -96,7 +96,7 @@ def run(request: JobRequest) -> Any:
     request.listen(Event("progress", "fit report", 1, 2, ""))
 
     return {
-        "texts": [*population.summary().splitlines(), *fit.summary().splitlines()],
+        "texts": [*str(population.summary()).splitlines(), *str(fit.summary()).splitlines()],
         "pictures": [to_svg(figure, f"fit{k}", name) for k, (name, figure) in enumerate(figures)],
         "names": [name for name, _ in figures],
         "columns": [field.name for field in population.fields],

@@ -30,7 +30,10 @@ def render(view: View) -> Tag:
         card(
             t("Open another file") if state.survey else t("Open a file"),
             upload(
-                "survey-file", t("Survey, one row a person"), command("create.open_survey"), FORMATS
+                "survey-file",
+                t("Survey, one row per person"),
+                command("create.open_survey"),
+                FORMATS,
             ),
         ),
         *_opened(view),

@@ -17,7 +17,7 @@ def render(view: View) -> Tag:
     return tags.div(
         tags.h1(t("Totals")),
         tags.p(
-            t("Known totals, as from a census: one file a table, with columns named as in the "
+            t("Known totals, as from a census: one file per table, with columns named as in the "
               "survey and one column of totals. They may be left out."),
             class_="lead",
         ),

@@ -144,7 +144,7 @@ def attack(request: JobRequest) -> Any:
         if kinds[label] != "synthetic":
             continue
         result = _attacked(request, place)
-        texts, table = result.summary().splitlines(), plain_table(result.to_frame(), 100)
+        texts, table = str(result.summary()).splitlines(), plain_table(result.to_frame(), 100)
         results.append({"place": place, "label": label, "texts": texts, "table": table})
     return {"results": results}
 

@@ -138,7 +138,7 @@ def _columns(view: View, source: Source) -> Tag:
     names = [t("Column"), t("Label"), t("Type"), t("Values"), t("Distinct"), t("Missing"),
              t("Meaning")]  # fmt: skip
     sample = entry(
-        "sample", t("Work on so many records, at random (empty: on all)"),
+        "sample", t("Random subsample size, at random (empty: on all)"),
         view.project.protect.sample, kind="number", min="1", step="1",
         message=command("protect.set_sample"), argument="n",
     )  # fmt: skip

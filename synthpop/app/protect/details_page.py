@@ -92,7 +92,7 @@ def _options(view: View, detail: str, chosen: dict[str, Any]) -> Tag:
     t = view.t
     fields = option_fields(detail_forms()[detail], view.column_names(), t, chosen)
     message = {"action": "options", "detail": detail}
-    return more(t("Options"), form(message, t("Compute anew"), fields))
+    return more(t("Options"), form(message, t("Compute again"), fields))
 
 
 def needs(view: View) -> list[Need]:

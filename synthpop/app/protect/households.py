@@ -23,7 +23,7 @@ def render(view: View) -> Tag | None:
     if state.persons is not None:
         return tags.section(
             tags.h2(t("Household file")),
-            tags.p(t("You work on one row a household.")),
+            tags.p(t("You work on one row per household.")),
             button(t("Merge into the persons"), ask("protect.merge_households"), kind="first",
                    key="merge-households", disabled=state.position == 0),
             button(t("Back without merging"), command("protect.leave_households"),
@@ -33,15 +33,17 @@ def render(view: View) -> Tag | None:
         return None
     return tags.section(
         tags.h2(t("Household file")),
-        tags.p(t("Protect what members share in one row a household; all of them get the result."),
-               class_="help"),
+        tags.p(
+            t("Protect what members share in one row per household; all of them get the result."),
+            class_="help",
+        ),
         button(t("Work on the households"), ask("protect.split_households"),
                key="split-households"),
     )  # fmt: skip
 
 
 def split(request: JobRequest) -> Any:
-    """Write the variables that members share, one row a household, beside the file of persons."""
+    """Write the variables that members share, one row per household, beside the file of persons."""
     from riskeval.protect import household_file
     from synthpop.microdata.formats.files import write_table
 

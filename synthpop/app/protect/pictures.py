@@ -141,7 +141,7 @@ def _in_classes(
 
 @styled
 def _bars(cells: pd.DataFrame, names: list[str]) -> Figure:
-    """Draw one panel a level of the second variable, with a pair of bars a level of the first."""
+    """Draw one panel per level of the second variable, with a pair of bars a level of the first."""
     import numpy as np
 
     groups = [("", cells)] if len(names) == 1 else list(cells.groupby(names[1], sort=False))

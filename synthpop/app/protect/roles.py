@@ -33,7 +33,7 @@ def render(view: View) -> Tag:
     """Return the page."""
     t = view.t
     lead = t("What would an intruder know of a person? Those columns are the keys. Give each "
-             "column its role; a change starts the steps anew.")  # fmt: skip
+             "column its role; a change starts the steps again.")  # fmt: skip
     return roles_page(view, roles(view), TITLES, lead, t("Reading the file"), _limits(view))
 
 

@@ -34,11 +34,10 @@ def render(view: View) -> Tag:
     fields = [
         entry("search-k", t("Records that share a key (k)"), k, name="k", kind="number", min="2",
               step="1"),
-        entry("search-cells", t("Cells that may become missing, in percent"), "1", name="cells",
+        entry("search-cells", t("Maximum share of cells suppressed (%)"), "1", name="cells",
               kind="number", min="0", max="100", step="any"),
         entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds", kind="number",
               min="1", max=str(MOST_SECONDS), step="1"),
-        entry("search-seed", t("Seed"), 1, name="seed", kind="number", min="0", step="1"),
     ]  # fmt: skip
     return tags.div(
         tags.h1(t("Make this file pass")),
@@ -103,8 +102,7 @@ def search(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the job that looks for plans."""
     entries, faults = message["entries"], Faults("search")
     values: dict[str, float] = {}
-    for name, least, most in (("k", 2, 1000), ("cells", 0, 100), ("seed", 0, 2**53),
-                              ("seconds", 1, MOST_SECONDS)):  # fmt: skip
+    for name, least, most in (("k", 2, 1000), ("cells", 0, 100), ("seconds", 1, MOST_SECONDS)):
         try:
             values[name] = float(entries.get(name, ""))
         except ValueError:
@@ -139,7 +137,6 @@ def run_search(request: JobRequest) -> Any:
         session_of(request.workspace, request.project.protect),
         limits={"k": int(request.arguments["k"]), "cells_lost": request.arguments["cells"] / 100},
         seconds=seconds,
-        seed=int(request.arguments["seed"]),
         progress=progress,
     )
     best, table = search_result.best, search_result.plans

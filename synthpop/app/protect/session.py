@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import opened
 from synthpop.app.workspace import Workspace
-from synthpop.microdata.messages.language import LANGUAGES, translated, use_language
+from synthpop.microdata.messages.language import LANGUAGES, use_language
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ def recorded_step(session: ProtectionSession, result: Any) -> dict[str, Any]:
     summaries = {}
     for language in LANGUAGES:
         with use_language(language):
-            summaries[language] = translated(result.summary())
+            summaries[language] = str(result.summary())
     return {"verb": step.verb, "parameters": parameters, "summaries": summaries}
 
 

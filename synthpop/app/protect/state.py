@@ -26,7 +26,7 @@ Role = Literal[
 
 
 class FileRoles(ColumnRoles):
-    """Arguments of ``ProtectionSession``, and direct identifiers, which never leave the house."""
+    """Arguments of ``ProtectionSession``, and direct identifiers, which never leave the office."""
 
     keys: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def set_subset(
 
 
 def set_sample(state: ProtectState, n: int | None) -> ProtectState:
-    """Work on so many records, drawn at random; None: on all."""
+    """Random subsample size, drawn at random; None: on all."""
     values = state.model_dump() | {"sample": n, "steps": (), "position": 0}
     return ProtectState(**values)
 

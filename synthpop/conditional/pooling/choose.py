@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.microdata.messages.message import message
+
 FOLDS = 4
 CROSS_VALIDATED, ONE_STANDARD_ERROR = "cross-validated", "one-standard-error"
 CHOICES = (CROSS_VALIDATED, ONE_STANDARD_ERROR)
@@ -142,8 +144,14 @@ class PoolingChoice:
     def how(self) -> str:
         """How the amount was chosen, in words."""
         if self.chosen == ONE_STANDARD_ERROR:
-            return "the most pooled within one standard error of the best in cross-validation"
-        return "chosen by cross-validation" if self.chosen == CROSS_VALIDATED else "as given"
+            return message(
+                "the most pooled within one standard error of the best in cross-validation"
+            )
+        return (
+            message("chosen by cross-validation")
+            if self.chosen == CROSS_VALIDATED
+            else message("as given")
+        )
 
 
 def plain_amount(amount: float) -> float | str:

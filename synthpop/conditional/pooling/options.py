@@ -35,6 +35,8 @@ from typing import Any
 import numpy as np
 
 from synthpop.conditional.pooling.choose import PoolingChoice, log_score, plain_amount
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,23 +149,27 @@ class Pooling(PoolingChoice):
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
-            return "No pooling: each stratum has a model of its own."
+            return message("No pooling: each stratum has a model of its own.")
         if self.kind == "complete":
-            return "One model for all strata, with the stratum as a predictor."
+            return message("One model for all strata, with the stratum as a predictor.")
         if self.way == "effects":
             return f"{self._shifted()}, {self.how}; {self._pairs()}{self._totals()}."
         return f"{self._mixed()}, {self.how}."
 
     def _shifted(self) -> str:
         if np.isinf(self.amount):
-            return "A stratum has its own class totals, all else is from the model of all strata"
-        return (
-            "The model of a stratum is shrunk towards that of all strata with the weight of "
-            f"{self.amount:g} persons"
+            return message(
+                "A stratum has its own class totals; everything else comes from the model of "
+                "all strata"
+            )
+        return message(
+            "The model of a stratum is shrunk towards that of all strata with the weight "
+            "of {amount} persons",
+            amount=formatted(self.amount, "g"),
         )
 
     def _pairs(self) -> str:
-        text = "no pairs of predictors"
+        text = message("no pairs of predictors")
         if np.isfinite(self.pairs):
             text = f"pairs of predictors shrunk to none with the weight of {self.pairs:g} persons"
         if self.left_out:
@@ -174,22 +180,31 @@ class Pooling(PoolingChoice):
         if self.totals == 0:
             return ""
         if np.isinf(self.totals):
-            return "; small strata have the class totals that the model of all strata expects"
-        return (
-            "; class totals of small strata are shrunk towards those that the model of all strata "
-            f"expects, with the weight of {self.totals:g} persons"
+            return "; " + message(
+                "small strata have the class totals expected by the model of all strata"
+            )
+        return "; " + message(
+            "class totals of small strata are shrunk towards those expected by the model "
+            "of all strata, with the weight of {totals} persons",
+            totals=formatted(self.totals, "g"),
         )
 
     def _mixed(self) -> str:
         cells = self.way == "cells"
         if np.isinf(self.amount):
-            with_strata = "" if cells else ", with the stratum as a predictor"
-            return f"Strata have nothing of their own: one model for all{with_strata}"
-        what = "shares of a cell" if cells else "predictions"
-        where = "there" if cells else "in the sample"
-        return (
-            f"The {what} of a stratum, with the weight of its persons {where}, are mixed with "
-            f"those of the model of all strata, with the weight of {self.amount:g} persons"
+            with_strata = "" if cells else (", " + message("with the stratum as a predictor"))
+            return message(
+                "One model for all strata, with nothing specific to a stratum{with_strata}",
+                with_strata=with_strata,
+            )
+        what = message("shares of a cell") if cells else "predictions"
+        where = "there" if cells else message("in the sample")
+        return message(
+            "The {what} of a stratum, weighted by its persons {where}, are mixed with "
+            "those of the model of all strata, which has the weight of {amount} persons",
+            what=what,
+            where=where,
+            amount=formatted(self.amount, "g"),
         )
 
 

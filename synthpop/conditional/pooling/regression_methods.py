@@ -22,6 +22,8 @@ from synthpop.conditional.pooling.choose import (
     totals,
 )
 from synthpop.conditional.pooling.regression import Unit, centre_of
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted
 from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.regression import RegressionModel, predict_regression
 
@@ -40,15 +42,19 @@ class RegressionPooling(PoolingChoice):
     def summary(self) -> str:
         """Say what the amount means."""
         if self.kind == "none":
-            return "Each stratum has a regression of its own."
+            return message("Each stratum has a regression of its own.")
         if self.kind == "complete":
-            return "One regression for all strata, with the stratum as a predictor."
+            return message("One regression for all strata, with the stratum as a predictor.")
         if np.isinf(self.amount):
-            what = "A stratum has a constant and residuals of its own, and the coefficients of all"
-            return f"{what} strata, {self.how}."
-        return (
-            "The coefficients of a stratum are shrunk towards those of all strata with the weight "
-            f"of {self.amount:g} persons, {self.how}."
+            what = message(
+                "A stratum has its own constant and residuals, and the coefficients of all"
+            )
+            return message("{what} strata, {how}.", what=what, how=self.how)
+        return message(
+            "The coefficients of a stratum are shrunk towards those of all strata with the "
+            "weight of {amount} persons, {how}.",
+            amount=formatted(self.amount, "g"),
+            how=self.how,
         )
 
 

@@ -21,6 +21,7 @@ from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.models.encoding import distinct_numbers
 
@@ -145,7 +146,12 @@ def broken_in_survey(plan: RulePlan, sample: Sample) -> tuple[Fallback, ...]:
         if broken.any():
             share = float(sample.weights[broken].sum() / sample.weights.sum())
             persons = plural(int(broken.sum()), "survey person")
-            what = f"{text!r} is broken by {persons} ({percent(share)}); the population keeps it"
+            what = message(
+                "{rule} is broken by {persons} ({share}); the population keeps it",
+                rule=repr(text),
+                persons=persons,
+                share=percent(share),
+            )
             notes.append(Fallback(LABEL, "all", what))
     return tuple(notes)
 
@@ -183,7 +189,7 @@ def draw_within_rules(
             new[name][rows] = values[rows]
         n_households = len(np.unique(np.searchsorted(block.offsets, rows, side="right")))
         what = plural(n_households, "household")
-        what += " would break a rule with ages drawn again: copied as in the sample"
+        what += " " + message("would break a rule with ages drawn again: copied as in the sample")
         block.fallbacks.append(Fallback(LABEL, stratum, what, len(rows)))
         first = look.broken(block, new)
     broken = np.asarray(first.any(axis=0))
@@ -191,7 +197,10 @@ def draw_within_rules(
         return new
     for number, rows in zip(numbers, first, strict=True):
         if rows.any() and step:
-            what = f"{plan.rules[number].text!r}: households were drawn again until they kept it"
+            what = message(
+                "{text}: households were drawn again until they kept it",
+                text=repr(plan.rules[number].text),
+            )
             block.fallbacks.append(Fallback(LABEL, stratum, what, int(rows.sum())))
     new = {name: values.copy() for name, values in new.items()}
     rows = np.arange(block.n_persons)
@@ -211,11 +220,14 @@ def draw_within_rules(
         changed = before - int(broken.sum())
         if changed:
             names = ", ".join(stages[step].provides)
-            what = f"no draw of {names} kept the rules: the nearest sample value that does"
+            what = message(
+                "no draw of {names} satisfied the rules: the nearest sample value that does",
+                names=names,
+            )
             block.fallbacks.append(Fallback(LABEL, stratum, what, changed))
     for number, breaks in zip(numbers, look.broken(block, new), strict=True):
         if breaks.any():
-            what = f"{plan.rules[number].text!r} could not be kept"
+            what = message("{rule} could not be satisfied", rule=repr(plan.rules[number].text))
             block.fallbacks.append(Fallback(LABEL, stratum, what, int(breaks.sum())))
     return new
 

@@ -20,7 +20,9 @@ from synthpop.conditional.rules.syntax import (
     RuleComparison,
 )
 from synthpop.microdata.frame.names import RESERVED
+from synthpop.microdata.messages.budget import check_budget
 from synthpop.microdata.messages.errors import Fault, InputError
+from synthpop.microdata.messages.text import count
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
@@ -32,6 +34,8 @@ OF_HOUSEHOLD = ("sum", "mean", "min", "max", "count", "equivalised_size")
 OF_PERSON = ("abs", "round", "zero_if_missing")
 WORDS = {"no": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 AGE = "age"
+OPERATORS = {"and", "or", "not", "+", "-", "*", "/"}
+LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,22 @@ class _Parser:
         self.text = text
         self.tokens = _tokens(text)
         self.place = 0
+        self._check_budget()
+
+    def _check_budget(self) -> None:
+        """Refuse what would nest too deeply: brackets, signs and "not" before something, chains."""
+        depth = deepest = row = operators = 0
+        for token in self.tokens:
+            depth += (token.text == "(") - (token.text == ")")
+            is_prefix = token.kind in ("word", "sign") and token.text in ("not", "-")
+            row = row + 1 if is_prefix else 0
+            deepest = max(deepest, depth, row)
+            operators += token.kind in ("word", "sign") and token.text in OPERATORS
+        short = self.text if len(self.text) < LONGEST_SHOWN else f"{self.text[:LONGEST_SHOWN]}..."
+        subject = f"rule {short!r}"
+        what = f"has {count(deepest)} brackets or words 'not' inside one another"
+        check_budget("depth", deepest, subject, what)
+        check_budget("operators", operators, subject, f"has {count(operators)} operators")
 
     # tokens
 

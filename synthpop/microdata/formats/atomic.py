@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import secrets
@@ -10,8 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from synthpop.microdata.formats.disk import make_folder, sync, try_lock, write_error
+from synthpop.microdata.formats.lock import private_folder
 from synthpop.microdata.formats.places import BucketPath, Place
-from synthpop.microdata.messages.errors import OutputError
 
 LONGEST_NAME = 100  # characters of the final name that the temporary one repeats
 TEMPORARY = re.compile(r"\.(?P<name>.+)-\d+-[0-9a-f]{16}\.tmp", re.DOTALL)
@@ -40,12 +40,17 @@ def replacing(
         return
     target = Path(path)
     draft = target.with_name(temporary_name(target.name))
-    created = False
+    descriptor, created = -1, False
     try:
         make_folder(target.parent)
+        if rename is None:  # a folder sweeps by itself
+            _sweep_one(target)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        os.close(os.open(draft, flags, PRIVATE if private else SHARED))
+        descriptor = os.open(draft, flags, PRIVATE if private else SHARED)
         created = True
+        try_lock(descriptor)
+        if os.name != "posix":  # there an open file cannot be renamed
+            os.close(descriptor)
         yield draft
         if rename is not None:
             target = target.with_name(rename(draft))
@@ -58,9 +63,24 @@ def replacing(
             raise
         raise write_error(target, problem, remaining) from None
     finally:
+        if descriptor >= 0 and os.name == "posix":
+            os.close(descriptor)
         if created:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
+
+
+def _sweep_one(target: Path) -> None:
+    """Remove what killed writers of a file left: nobody holds it any more."""
+    for path in target.parent.glob(".*.tmp"):
+        if os.name == "posix" and is_temporary(path, re.escape(target.name[:LONGEST_NAME])):
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+                try:
+                    if try_lock(descriptor):
+                        path.unlink()
+                finally:
+                    os.close(descriptor)
 
 
 @contextmanager
@@ -68,8 +88,6 @@ def _uploading(
     target: BucketPath, remaining: str, rename: Callable[[Path], str] | None
 ) -> Iterator[Path]:
     """Give a temporary file to write; what it holds at the end becomes the object."""
-    from synthpop.microdata.formats.folder import private_folder  # which imports this file
-
     with private_folder("synthpop-upload-") as folder:
         draft = folder / "draft"
         try:
@@ -97,35 +115,6 @@ def is_temporary(path: Place, *names: str) -> bool:
     """Return whether a killed writer of a file with one of these names (patterns) left this one."""
     match = TEMPORARY.fullmatch(path.name)
     return match is not None and any(re.fullmatch(name, match["name"]) for name in names)
-
-
-def write_error(path: Place, problem: Exception, remaining: str = "") -> OutputError:
-    """Return the error of a file that cannot be written, with a hint what to do."""
-    reason = getattr(problem, "strerror", None) or str(problem)
-    hint = "Check the folder and run again."
-    if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-        reason, hint = "the disk is full", "Make room and run again."
-    text = f"cannot write {path}: {reason}. Nothing half-written was left. {hint} {remaining}"
-    return OutputError(text.rstrip())
-
-
-def make_folder(path: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it where they are missing; their names are on the disk then."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True, mode=mode)
-    for folder in missing:
-        sync(folder.parent)
-
-
-def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    if path.is_dir() and os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def relative_path(file: Path, folder: Path) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join
 
 SNIFFED = 65536
@@ -64,7 +65,7 @@ class CsvOptions:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or value not in set(allowed)):
                 hint = f"There are: {', '.join(repr(sign) for sign in allowed)}."
-                faults.add(name, f"{value!r} is not allowed", hint=hint)
+                faults.add(name, message("{value} is not allowed", value=repr(value)), hint=hint)
         if self.decimal is not None and self.decimal == self.thousands:
             faults.add("thousands", "is the decimal sign too", hint="Give two different signs.")
         if self.encoding is not None and not _is_encoding(self.encoding):

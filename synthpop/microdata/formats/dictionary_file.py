@@ -9,6 +9,7 @@ import pandas as pd
 from synthpop.microdata.formats.atomic import replacing
 from synthpop.microdata.frame.dictionary import Dictionary
 from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.messages.message import message
 
 
 def read_dictionary(path: Path | str) -> Dictionary:
@@ -35,7 +36,7 @@ def read_dictionary(path: Path | str) -> Dictionary:
     except InputError:
         raise
     except (OSError, ValueError, ImportError) as problem:
-        what = f"cannot be read: {problem}"
+        what = message("cannot be read: {reason}", reason=problem)
         raise InputError.of("dictionary", str(file), what, "Check the path.") from None
     return Dictionary.from_toml(text)
 

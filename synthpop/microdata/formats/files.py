@@ -18,9 +18,11 @@ from synthpop.microdata.formats.delimited import CsvOptions, read_delimited
 from synthpop.microdata.formats.fixed import read_fixed
 from synthpop.microdata.formats.labelled import UserMissing, decoded
 from synthpop.microdata.formats.rfiles import read_r, write_r
+from synthpop.microdata.formats.size import check_size
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.survey import Survey
 
 DTA_VERSIONS = tuple(range(8, 16))
@@ -85,13 +87,18 @@ def read_table(
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in READERS:
-        raise _fault(file, f"files of type {file.suffix or '(none)'} are not read", _KNOWN)
+        raise _fault(
+            file,
+            message("files of type {suffix} are not read", suffix=file.suffix or "(none)"),
+            _KNOWN,
+        )
     if user_missing not in ("missing", "level"):
         raise _fault(file, f"user_missing {user_missing!r}", "There are: missing, level.")
     if csv is not None and suffix not in DELIMITED:
         raise _fault(file, "is not a delimited text, and csv options are given", "Leave them out.")
     if not file.exists():
         raise _fault(file, "there is no such file", "Check the path.")
+    check_size(file)
     try:
         options: dict[str, Any] = {}
         if suffix in DELIMITED:
@@ -105,7 +112,9 @@ def read_table(
     except DAMAGED as problem:
         if isinstance(problem, InputError):
             raise
-        raise _fault(file, f"cannot be read: {problem}", "Open it and check.") from None
+        raise _fault(
+            file, message("cannot be read: {reason}", reason=problem), "Open it and check."
+        ) from None
     if dictionary is not None:
         frame = _with_meanings(frame, dictionary, user_missing)
     return with_whole_numbers(frame)

@@ -12,27 +12,20 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from synthpop.microdata.formats.atomic import (
-    is_temporary,
-    make_folder,
-    replacing,
-    sync,
-    temporary_name,
-    write_error,
-)
+from synthpop.microdata.formats.atomic import is_temporary, replacing, temporary_name
+from synthpop.microdata.formats.disk import make_folder, sync, write_error
 from synthpop.microdata.formats.lock import LOCK, only_writer
 from synthpop.microdata.formats.places import Place, file_hash, files_below, name_below
 from synthpop.microdata.messages.errors import OutputError
 
 
-class Member(NamedTuple):
+class StoredFile(NamedTuple):
     """A file of a folder that was written whole."""
 
     name: str
@@ -74,7 +67,7 @@ class Folder:
     def put(
         self, name: str, content: Callable[[Path], object] | str,
         rename: Callable[[Path], str] | None = None,
-    ) -> Member:  # fmt: skip
+    ) -> StoredFile:  # fmt: skip
         """Write a member whole or not at all.
 
         content: text, or what writes it into a file
@@ -94,7 +87,7 @@ class Folder:
             else:
                 content(draft)
             digest, size = file_hash(draft), draft.stat().st_size
-        return Member(final, digest, size)
+        return StoredFile(final, digest, size)
 
     def commit(self, text: str) -> None:
         """Write the label: from now on what it names counts."""
@@ -171,22 +164,3 @@ def new_folder(target: Path) -> Iterator[Path]:
         raise write_error(target, problem) from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-@contextmanager
-def private_folder(prefix: str) -> Iterator[Path]:
-    """Give a folder for temporary files that only the user may enter; it is removed at the end.
-
-    Those of processes that were killed are removed first: nobody holds their lock.
-    """
-    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with suppress(OSError, OutputError):
-            if (path / LOCK).is_file():
-                with only_writer(path):
-                    shutil.rmtree(path, ignore_errors=True)
-    root = Path(tempfile.mkdtemp(prefix=prefix))  # mode 0700
-    try:
-        with only_writer(root):
-            yield root
-    finally:
-        shutil.rmtree(root, ignore_errors=True)

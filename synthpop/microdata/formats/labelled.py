@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.formats.size import check_table
 from synthpop.microdata.frame.dictionary import Code, Dictionary, Variable, with_dictionary
+from synthpop.microdata.messages.budget import current_budget
 
 NEARLY_ALL = 0.95
 """Labels become levels where at least this share of the values that are there has one."""
@@ -45,8 +47,20 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
     catalog = path.with_suffix(".sas7bcat")
     if suffix == ".sas7bdat" and catalog.exists():
         options["catalog_file"] = str(catalog)
+    read = getattr(pyreadstat, _FUNCTIONS[suffix])
     try:
-        frame, meta = getattr(pyreadstat, _FUNCTIONS[suffix])(str(path), **options)
+        facts = read(str(path), metadataonly=True)[1]
+        columns = len(facts.column_names)
+        width = sum(max(8, int(n)) for n in (facts.variable_storage_width or {}).values())
+        rows = max(facts.number_rows or 0, 0)
+        check_table(path, rows, columns, width * rows)
+        if not rows:  # the file does not tell: no more than may be
+            most = current_budget()
+            fitting = min(most.cells / max(columns, 1), most.memory / max(width, 8), 2**31 - 2)
+            options["row_limit"] = int(fitting) + 1
+        frame, meta = read(str(path), **options)
+        if len(frame) == options.get("row_limit"):
+            check_table(path, len(frame), columns, width * len(frame))
     except pyreadstat.ReadstatError as problem:
         raise ValueError(str(problem)) from None
     variables = [_variable(name, frame[name], meta) for name in frame.columns]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from synthpop.microdata.formats.atomic import make_folder, write_text
+from synthpop.microdata.formats.disk import make_folder, try_lock, write_error
 from synthpop.microdata.formats.places import BucketPath, Place
 from synthpop.microdata.messages.errors import OutputError
 
@@ -62,7 +64,13 @@ def only_writer(root: Place, *, private: bool = False) -> Iterator[str]:
 def _last_writer(path: BucketPath) -> Iterator[str]:
     """Hold a folder in object storage until another writer begins there."""
     token = secrets.token_hex(8)
-    write_text(path, f"{os.getpid()} {token}")
+    with private_folder("synthpop-upload-") as folder:
+        draft = folder / "lock"
+        draft.write_text(f"{os.getpid()} {token}", encoding="utf-8")
+        try:
+            path.upload(draft)
+        except OSError as problem:
+            raise write_error(path, problem) from None
     try:
         yield token
     finally:
@@ -98,7 +106,7 @@ def _open_locked(path: Path, token: str) -> int | None:
     """Return the open lock file, or None where another process holds it."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _lock(descriptor):
+        if not try_lock(descriptor):
             os.close(descriptor)
             return None
         try:
@@ -112,28 +120,28 @@ def _open_locked(path: Path, token: str) -> int | None:
         os.close(descriptor)  # its last holder removed the file between our two steps
 
 
-def _lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # behind the text, which others may read
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:  # a file system without locks: unique temporary names must do
-        return True
-    return True
-
-
 def _holder(path: Path) -> str:
     try:
         number = path.read_text(encoding="utf-8").partition(" ")[0]
     except OSError:
         return ""
     return f" (process {number})" if number.isdigit() else ""
+
+
+@contextmanager
+def private_folder(prefix: str) -> Iterator[Path]:
+    """Give a folder for temporary files that only the user may enter; it is removed at the end.
+
+    Those of processes that were killed are removed first: nobody holds their lock.
+    """
+    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(OSError, OutputError):
+            if (path / LOCK).is_file():
+                with only_writer(path):
+                    shutil.rmtree(path, ignore_errors=True)
+    root = Path(tempfile.mkdtemp(prefix=prefix))  # mode 0700
+    try:
+        with only_writer(root):
+            yield root
+    finally:
+        shutil.rmtree(root, ignore_errors=True)

@@ -11,7 +11,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from synthpop.microdata.formats.toml_lines import locator
-from synthpop.microdata.messages.errors import Faults, RunFileError, did_you_mean
+from synthpop.microdata.messages.budget import check_budget
+from synthpop.microdata.messages.errors import Faults, InputError, RunFileError, did_you_mean
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import count
 
 
 class Table(BaseModel):
@@ -38,12 +41,17 @@ def read_toml(path: Path | str) -> Document:
     file = Path(path)
     faults = Faults(f"run file {file.name}", RunFileError)
     try:
+        check_budget(
+            "text", file.stat().st_size, str(file), f"has {count(file.stat().st_size)} bytes"
+        )
         text = file.read_text(encoding="utf-8-sig")
         return Document(tomllib.loads(text), text)
     except FileNotFoundError:
         faults.add(str(file), "there is no such file", hint="Check the path.")
     except OSError as problem:
-        faults.add(str(file), f"cannot be read: {problem.strerror or problem}")
+        faults.add(
+            str(file), message("cannot be read: {reason}", reason=problem.strerror or problem)
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         hint = ""
         if any(word in str(problem) for word in ("escape", "Unescaped", "hex value")):
@@ -51,8 +59,14 @@ def read_toml(path: Path | str) -> Document:
         faults.add(str(file), f"is not TOML: {problem}", hint=hint)
     except RecursionError:
         faults.add(str(file), "is nested too deeply", hint="A run file has three levels.")
+    except InputError as problem:
+        faults.found += problem.faults
     except ValueError as problem:  # a path with NUL, a number of thousands of digits
-        faults.add(str(file), f"cannot be read: {problem}", hint="Check path and numbers.")
+        faults.add(
+            str(file),
+            message("cannot be read: {reason}", reason=problem),
+            hint="Check path and numbers.",
+        )
     raise RunFileError(faults.subject, faults.found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,7 +77,8 @@ class Block:
     columns: Mapping[str, np.ndarray]  # dict of read-only arrays, each shape (n_persons,)
     # steps down a sequence that stages took in this block
     fallbacks: list[Fallback] = field(default_factory=list)
-    seed: int | None = None  # of the population, for draws that blocks share
+    # generator of the population by names, for draws that blocks share
+    shared: Callable[..., np.random.Generator] | None = None
 
     @property
     def n_persons(self) -> int:

@@ -12,6 +12,7 @@ from synthpop.microdata.frame.codes import unhashable, unhashable_fault
 from synthpop.microdata.frame.dictionary import ATTRIBUTE, dictionary_of, with_dictionary
 from synthpop.microdata.frame.frames import as_numbers, is_number, n_columns, usual_types
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import LARGEST
 
 
@@ -102,7 +103,10 @@ def check_once(faults: Faults, frame: pd.DataFrame, names: Iterable[str], role: 
             what = f"a {type(name).__name__}"
             faults.add(what, f"{role} is not the name of a column", hint="Give a name.")
         elif count == 0:
-            what, hint = f"column given as {role} is not in the data", did_you_mean(name, frame)
+            what, hint = (
+                message("column given as {role} is not in the data", role=message(role)),
+                did_you_mean(name, frame),
+            )
             faults.add(repr(name), what, hint=hint)
         elif count > 1:
             faults.add(repr(name), f"{count} columns have this name", hint="Rename them.")
@@ -143,7 +147,9 @@ def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], rol
     all_numeric = check_columns(faults, frame, names, role)
     for name in names:
         if n_columns(frame.columns, name) == 1 and not is_number(frame[name]):
-            what = f"{role} must be numeric, is {frame[name].dtype}"
+            what = message(
+                "{role} must be numeric, is {dtype}", role=message(role), dtype=frame[name].dtype
+            )
             faults.add(name, what, hint="Convert it first.")
             all_numeric = False
     return all_numeric

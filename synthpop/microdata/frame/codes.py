@@ -20,7 +20,8 @@ MISSING = -1
 MISSING_LABEL = "missing"
 """How tables and figures name a missing value."""
 DENSE_CELLS = 1 << 22
-FEW_CELLS = 1 << 16
+FEW_CELLS = 1 << 16  # for which a look-up table costs next to nothing
+LARGEST_SPAN = 1 << 62  # numbers of rows that 64 bits hold
 WHOLE = re.compile(r"-?\d+\.0+")
 
 
@@ -50,12 +51,16 @@ def _is_hashable(value: Any) -> bool:
 def unhashable_fault(name: str, values: pd.Series, where: np.ndarray) -> Fault:
     """Return the fault of a column whose values at these rows cannot be levels."""
     kind = type(values.iloc[int(where[0])]).__name__
-    hint = "Give text or numbers: one value a row."
+    hint = "Give text or numbers: one value per row."
     rows = tuple(int(row) for row in where[:SHOWN_ROWS])
     return Fault(name, f"holds values of the kind {kind}", rows, len(where), hint)
 
 
-def encode(values: pd.Series | np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+Codes = tuple[np.ndarray, tuple[Any, ...]]
+"""A column coded: the position of each value in the levels, -1 where it is missing."""
+
+
+def encode(values: pd.Series | np.ndarray) -> Codes:
     """Code one column; the position of each value in the levels, -1 where it is missing.
 
     A categorical keeps the order of its categories (unused ones included); any other column has its
@@ -141,7 +146,7 @@ class CodedKeys:
     """Several coded columns side by side."""
 
     names: tuple[str, ...]
-    codes: np.ndarray  # int32 array, shape (n, m): one column a key; -1 is missing
+    codes: np.ndarray  # int32 array, shape (n, m): one column per key; -1 is missing
     levels: tuple[tuple[Any, ...], ...]  # levels of each key
 
 
@@ -154,11 +159,15 @@ def run_starts(values: np.ndarray) -> np.ndarray:
 
 def encode_keys(frame: pd.DataFrame, keys: Sequence[str]) -> CodedKeys:
     """Code several columns of a frame (see `encode`); columns must exist."""
-    pairs = [encode(frame[key]) for key in keys]
-    codes = np.empty((len(frame), len(keys)), dtype=np.int32)
-    for j, (column, _) in enumerate(pairs):
+    return side_by_side(keys, [encode(frame[key]) for key in keys], len(frame))
+
+
+def side_by_side(names: Sequence[str], columns: Sequence[Codes], n: int) -> CodedKeys:
+    """Put coded columns of n rows into one matrix."""
+    codes = np.empty((n, len(names)), dtype=np.int32)
+    for j, (column, _) in enumerate(columns):
         codes[:, j] = column
-    return CodedKeys(tuple(keys), codes, tuple(levels for _, levels in pairs))
+    return CodedKeys(tuple(names), codes, tuple(levels for _, levels in columns))
 
 
 def cell_ids(codes: np.ndarray, sizes: Sequence[int] | None = None) -> tuple[np.ndarray, int]:
@@ -179,6 +188,49 @@ def cell_ids(codes: np.ndarray, sizes: Sequence[int] | None = None) -> tuple[np.
         if n_cells > DENSE_CELLS:
             ids, n_cells = _compact(ids, n_cells)
     return _compact(ids, n_cells)
+
+
+def number_rows(columns: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Number distinct rows of code columns, -1 first: as `cell_ids`, with less memory."""
+    ids = np.zeros(len(columns[0]), dtype=np.int64)
+    span = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if span * (size + 1) >= LARGEST_SPAN:
+            ids, span = _renumbered(ids, span)
+        ids *= size + 1
+        ids += column
+        ids += 1
+        span *= size + 1
+    return _renumbered(ids, span)
+
+
+def observed_patterns(observed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of a bool matrix in their order, and which of them each row is; in linear time.
+
+    Examples
+    --------
+    >>> patterns, which = observed_patterns(np.array([[True, False], [False, True], [True, False]]))
+    >>> patterns.tolist(), which.tolist()
+    ([[False, True], [True, False]], [1, 0, 1])
+    """
+    columns = observed.T.astype(np.int8) - 1
+    which, n_patterns = number_rows(list(columns), [1] * len(columns))
+    patterns = np.empty((n_patterns, len(columns)), dtype=np.bool_)
+    patterns[which] = observed
+    return patterns, which
+
+
+def _renumbered(ids: np.ndarray, span: int) -> tuple[np.ndarray, int]:
+    if span <= max(FEW_CELLS, 4 * len(ids)):
+        present = np.zeros(span, dtype=bool)
+        present[ids] = True
+        rank = np.cumsum(present, dtype=np.int32 if span < 1 << 31 else np.int64)
+        return rank[ids] - 1, int(rank[-1])
+    positions, distinct = pd.factorize(ids)
+    order = np.argsort(distinct)
+    rank = np.empty(len(distinct), dtype=np.int32 if len(distinct) < 1 << 31 else np.int64)
+    rank[order] = np.arange(len(distinct))
+    return rank[positions], len(distinct)
 
 
 def first_rows(ids: np.ndarray, n_cells: int) -> np.ndarray:

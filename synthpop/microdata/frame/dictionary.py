@@ -17,6 +17,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.dictionary_table import pairs_text, read_pairs
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import message
 
 ATTRIBUTE = "dictionary"
 SCHEMA_KEY = b"PANDAS_ATTRS"  # of Parquet and Arrow: where pandas keeps ``frame.attrs``
@@ -116,7 +117,11 @@ class Variable:
         for key, allowed in (("measure", MEASURES), ("kind", KINDS)):
             if entry.get(key) is not None and entry[key] not in allowed:
                 hint = f"There are: {', '.join(allowed)}."
-                faults.add(f"{name}.{key}", f"{entry[key]!r} is not allowed", hint=hint)
+                faults.add(
+                    f"{name}.{key}",
+                    message("{value} is not allowed", value=repr(entry[key])),
+                    hint=hint,
+                )
         values = dict(entry)
         for key in ("values", "missing", "missing_ranges"):
             pairs = _pairs(entry.get(key, ()))
@@ -217,7 +222,7 @@ class Dictionary:
         return cls.from_dict(entries)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a variable, labels as text "1 = male; 2 = female"; see `from_frame`."""
+        """Return one row per variable, labels as text "1 = male; 2 = female"; see `from_frame`."""
         rows = [
             {
                 "variable": v.name,
@@ -260,7 +265,7 @@ class Dictionary:
             name = str(cells.pop("variable", ""))
             if not name or name in entries:
                 what = "stands in the table twice" if name else "a row has no variable"
-                faults.add(name or "variable", what, hint="Give one row a variable.")
+                faults.add(name or "variable", what, hint="Give one row per variable.")
                 continue
             entries[name] = _entry_of_row(faults, name, cells)
         with faults.gathering():
@@ -295,7 +300,10 @@ def _entry_of_row(faults: Faults, name: str, cells: Mapping[str, Any]) -> dict[s
         try:
             entry["decimals"] = int(float(cells["decimals"]))
         except (TypeError, ValueError):
-            faults.add(f"{name}.decimals", f"{cells['decimals']!r} is not a whole number")
+            faults.add(
+                f"{name}.decimals",
+                message("{value} is not a whole number", value=repr(cells["decimals"])),
+            )
             del entry["decimals"]
     for key in ("label", "unit"):
         if key in entry:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.dictionary import dictionary_of, schema_metadata
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,7 +41,10 @@ def to_pandas(data: Any) -> pd.DataFrame | None:
     except MemoryError:
         raise
     except Exception as problem:  # noqa: BLE001  (a lazy table computes here, a database may fail)
-        what = f"cannot be read: {(str(problem) or type(problem).__name__).splitlines()[0]}"
+        what = message(
+            "cannot be read: {reason}",
+            reason=(str(problem) or type(problem).__name__).splitlines()[0],
+        )
         raise InputError.of("data", type(data).__name__, what, "Give it as pandas.") from None
     return converted
 

@@ -15,6 +15,8 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
+from synthpop.microdata.messages.message import as_messages
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedEntry:
@@ -36,6 +38,10 @@ class NamedEntry:
     question: str
     blind_spots: str
     rank: int = 1000
+
+    def __post_init__(self) -> None:
+        texts = ("title", "question", "blind_spots", "story", "source")
+        as_messages(self, *(name for name in texts if hasattr(self, name)))
 
 
 E = TypeVar("E")

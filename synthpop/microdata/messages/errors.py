@@ -23,6 +23,9 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Self
 
+from synthpop.microdata.messages.language import gettext, ngettext
+from synthpop.microdata.messages.message import message, written
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -75,12 +78,19 @@ class Fault:
 
     def __str__(self) -> str:
         text = f"line {self.line}: " if self.line else ""
-        text += f"{self.where}: {self.what}"
+        text += f"{self.where}: {gettext(self.what)}"
         if self.rows:
             ellipsis = ", ..." if self.n_rows > len(self.rows) else ""
             noun = "row" if self.n_rows == 1 else "rows"
             text += f" ({self.n_rows} {noun}: {', '.join(map(str, self.rows))}{ellipsis})"
-        return f"{text}. {self.hint}" if self.hint else text
+        return f"{text}. {gettext(self.hint)}" if self.hint else text
+
+
+@written
+def _listed(subject: str, faults: Sequence[Fault]) -> str:
+    """Return the faults as the lines of an error."""
+    head = f"{subject}: {len(faults)} {ngettext('fault', 'faults', len(faults))}"
+    return "\n".join([head, *(f"  - {fault}" for fault in faults)])
 
 
 class InputError(MicrodataError, ValueError):
@@ -94,9 +104,7 @@ class InputError(MicrodataError, ValueError):
     def __init__(self, subject: str, faults: Sequence[Fault]) -> None:
         self.subject = subject
         self.faults = tuple(faults)
-        count = len(self.faults)
-        head = f"{subject}: {count} {'fault' if count == 1 else 'faults'}"
-        super().__init__("\n".join([head, *(f"  - {fault}" for fault in self.faults)]))
+        super().__init__(_listed(subject, self.faults))
 
     @classmethod
     def of(cls, subject: str, where: str, what: str, hint: str = "", *, rows: Any = ()) -> Self:
@@ -177,5 +185,7 @@ def did_you_mean(name: object, allowed: Iterable[object]) -> str:
     names = [str(item) for item in allowed]
     close = get_close_matches(str(name), names, n=1)
     listed = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    return f"{hint}There are: {listed or 'none'}."
+    there_are = message("There are: {names}.", names=listed or message("none"))
+    if not close:
+        return there_are
+    return message("Did you mean {name}?", name=repr(close[0])) + " " + there_are

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Constraint, check
 from synthpop.microdata.messages.text import join
 
@@ -89,7 +90,11 @@ def read_method(
     name = options.pop(TYPE, None) if isinstance(value, Mapping) else value
     if not isinstance(name, str) or name not in methods:
         shown = type(value).__name__ if isinstance(value, Method) else repr(name)
-        faults.add(where, f"{shown} is not allowed", hint=did_you_mean(name, list(methods)))
+        faults.add(
+            where,
+            message("{value} is not allowed", value=shown),
+            hint=did_you_mean(name, list(methods)),
+        )
         return None
     method = methods[name]
     allowed = [option.name for option in _options(method)]

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join
 
 LARGEST = 1e100
@@ -122,7 +123,11 @@ class OneOf(Constraint):
 
     def note(self, faults: Faults, where: str, value: object) -> None:
         """Note the value with the nearest allowed one."""
-        faults.add(where, f"{_shown(value)} is not allowed", hint=did_you_mean(value, self.values))
+        faults.add(
+            where,
+            message("{value} is not allowed", value=_shown(value)),
+            hint=did_you_mean(value, self.values),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from html import escape, unescape
+from html import escape
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-
-from synthpop.microdata.messages.language import translated
 
 SAMPLE, POPULATION = "#E69F00", "#0072B2"
 INK, SOFT, LINE = "#1f2933", "#52606d", "#d5dae0"
@@ -28,7 +26,6 @@ GREY = "#b4bcc6"
 DIVERGING = ("#B35806", "#F1A340", "#FEE0B6", "#F7F7F7", "#D1E5F0", "#67A9CF", "#2166AC")
 WIDE, HALF = 9.6, 5.4
 WRAP = 26
-TEXT = re.compile(r"(<text[^>]*>)([^<]+)(?=</text>)")
 FONTS = "system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif"
 
 RC: dict[str, Any] = {
@@ -131,10 +128,9 @@ def to_svg(figure: Figure, key: str, describe: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r' id="[a-zA-Z.]+_\d+"', "", text)
-    text = TEXT.sub(lambda one: one[1] + escape(translated(unescape(one[2])), quote=False), text)
     text = text.replace("'DejaVu Sans'", FONTS).replace("DejaVu Sans", FONTS)
     head, content = text.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     width = round(figure.get_figwidth() * 100)
-    label = translated(describe).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    label = escape(str(describe))
     return f'{head} role="img" aria-label="{label}" style="max-width:{width}px">{content}'

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.messages.language import gettext, localised, ngettext
+from synthpop.microdata.messages.message import Message, written
 
 BLANK = "–"
 MINUS = "−"
@@ -21,11 +22,13 @@ ROUNDING = 1e-9  # smaller absolute numbers are rounding errors of zero
 Number = Any  # what float() takes (cells of data frames have no better type), or None
 
 
+@written
 def count(value: Number) -> str:
     """Return a whole number with thousands separators."""
     return _signed(f"{_finite(value):,.0f}") if _is_finite(value) else BLANK
 
 
+@written
 def plural(value: Number, noun: str, many: str | None = None) -> str:
     """Return a count with its noun, and whatever follows it.
 
@@ -36,6 +39,7 @@ def plural(value: Number, noun: str, many: str | None = None) -> str:
     return f"{count(amount)} {ngettext(noun, many or noun + 's', amount)}"
 
 
+@written
 def number(value: Number, digits: int = 3) -> str:
     """Return a number with `digits` significant digits, whole above 1,000.
 
@@ -52,6 +56,13 @@ def number(value: Number, digits: int = 3) -> str:
     return _signed(np.format_float_positional(short, trim="-"))
 
 
+@written
+def formatted(value: Number, specification: str) -> str:
+    """Return a number as a format specification such as ".3g" writes it."""
+    return localised(format(value, specification))
+
+
+@written
 def percent(value: Number, decimals: int = 2) -> str:
     """Return a share in percent, to a fixed number of decimals."""
     if not _is_finite(value):
@@ -62,22 +73,26 @@ def percent(value: Number, decimals: int = 2) -> str:
     return _signed(_without_sign_of_zero(f"{share * 100:,.{decimals}f}")) + " %"
 
 
+@written
 def short_percent(value: Number, digits: int = 3) -> str:
     """Return a share in percent, to a number of significant digits."""
     return f"{number(100 * _finite(value), digits)} %" if _is_finite(value) else BLANK
 
 
+@written
 def change(value: Number, decimals: int = 1) -> str:
     """Return a relative difference in percent, with its sign."""
     text = points(value, decimals)
     return text if text == BLANK else f"{text} %"
 
 
+@written
 def points(value: Number, decimals: int = 2) -> str:
     """Return a difference of shares in percentage points, with its sign."""
     return _with_sign(_finite(value) * 100, decimals)
 
 
+@written
 def difference(value: Number) -> str:
     """Return a difference of counts, with its sign."""
     return _with_sign(_finite(value), 0)
@@ -91,22 +106,28 @@ def _with_sign(value: float, decimals: int) -> str:
 
 def tick(value: float, position: float | None = None) -> str:
     """Return the label of a tick: six significant digits (for ``FuncFormatter``)."""
-    return number(value, 6)
+    return str(number(value, 6))
 
 
 def percent_tick(value: float, position: float | None = None) -> str:
     """Return the label of a tick of an axis of shares."""
-    return short_percent(value)
+    return str(short_percent(value))
 
 
-def join(items: Iterable[object]) -> str:
-    """Return items as a list in a sentence."""
-    texts = [str(item) for item in items]
+def join(items: Iterable[object], word: str = "and") -> Message:
+    """Return items as a list in a sentence, with a word before the last one."""
+    return _join(word, *items)
+
+
+@written
+def _join(word: str, *items: object) -> str:
+    texts = [f"{item}" for item in items]
     if len(texts) < 2:
         return "".join(texts)
-    return f"{', '.join(texts[:-1])} {gettext('and')} {texts[-1]}"
+    return f"{', '.join(texts[:-1])} {gettext(word)} {texts[-1]}"
 
 
+@written
 def yes_or_no(value: object) -> str:
     """Return "yes" or "no" in the current language."""
     return gettext("yes") if value else gettext("no")

@@ -12,7 +12,7 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
-from synthpop.microdata.messages.language import localised, translated
+from synthpop.microdata.messages.language import localised
 from synthpop.microdata.messages.text import number
 
 BAR_WIDTH, SPARK_WIDTH, SPARK_HEIGHT = 120, 150, 30
@@ -115,7 +115,7 @@ def difference_curve(
     body += _line(across, middle - values * scale, _kind(is_far))
     if unit:
         at = f'x="{LEFT + width}" y="{CURVE_HEIGHT - 3}"'
-        body += f'<text class="tick end" {at}>{escape(unit)}</text>'
+        body += f'<text class="tick end" {at}>{escape(str(unit))}</text>'
     return _svg((CURVE_WIDTH, CURVE_HEIGHT), text, body, "curve")
 
 
@@ -290,7 +290,7 @@ def _zero_line() -> str:
 
 
 def _svg(size: tuple[int, int], text: str, body: str, kind: str = "small") -> str:
-    label = escape(translated(text), quote=True)
+    label = escape(str(text), quote=True)
     return (
         f'<svg class="{kind}" viewBox="0 0 {size[0]} {size[1]}" role="img" '
         f'aria-label="{label}">{body}</svg>'

@@ -17,10 +17,10 @@ from synthpop.microdata.messages.language import (
     LANGUAGES,
     current_language,
     gettext,
-    translated,
     translated_template,
     use_language,
 )
+from synthpop.microdata.messages.message import Message
 from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.version import __version__
 
@@ -89,7 +89,7 @@ def _templates(package: str, language: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["_"] = gettext
-    environment.finalize = lambda value: translated(value) if type(value) is str else value
+    environment.finalize = lambda value: str(value) if isinstance(value, Message) else value
     return environment
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from synthpop.microdata.messages.language import gettext, translated
+from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.text import tick
 from synthpop.microdata.pages.charts import nice_ticks, rectangle
 
@@ -127,7 +127,7 @@ class Plane:
         for kind, values in self._marks:
             body += getattr(frame, kind)(*values)
         body += frame.labels()
-        label = escape(translated(text), quote=True)
+        label = escape(str(text), quote=True)
         return (
             f'<svg class="curve {name}" viewBox="0 0 {width} {height}" role="img" '
             f'aria-label="{label}" style="max-width:{width}px">{body}</svg>'
@@ -154,7 +154,9 @@ class _Frame:
         for value, label in self.plane.y.ticks(5):
             y = float(self.at(0.0, value)[1])
             body += f'<path class="grid" d="M{self.left} {y:.1f}H{right}"/>'
-            body += f'<text class="tick end" x="{self.left - 6}" y="{y + 4:.1f}">{escape(label)}'
+            body += (
+                f'<text class="tick end" x="{self.left - 6}" y="{y + 4:.1f}">{escape(str(label))}'
+            )
             body += "</text>"
         last = -1e9
         for value, label in self.plane.x.ticks(self.width // 110):
@@ -163,7 +165,9 @@ class _Frame:
                 continue
             last = x
             body += f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}"/>'
-            body += f'<text class="tick mid" x="{x:.1f}" y="{bottom + 16}">{escape(label)}</text>'
+            body += (
+                f'<text class="tick mid" x="{x:.1f}" y="{bottom + 16}">{escape(str(label))}</text>'
+            )
         body += f'<path class="zero" d="M{self.left} {bottom}H{right}"/>'
         size = int(self.inner[0] / LETTER)
         body += f'<text class="tick end" x="{right}" y="{self.height - 8}">'
@@ -228,13 +232,13 @@ class _Frame:
                 if inside and not any(_meet(box, other) for other in self.boxes):
                     self.boxes.append(box)
                     body += f'<text class="label" x="{box[0]:.1f}" y="{y + dy:.1f}">'
-                    body += f"{escape(text)}</text>"
+                    body += f"{escape(str(text))}</text>"
                     break
         return body
 
 
 def _words(text: str) -> str:
-    return gettext(translated(text))
+    return gettext(str(text))
 
 
 def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

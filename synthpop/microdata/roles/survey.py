@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.checks import as_frame, check_columns, check_weights
-from synthpop.microdata.frame.codes import encode
-from synthpop.microdata.frame.dictionary import dictionary_of
-from synthpop.microdata.frame.native import library_of
+from synthpop.microdata.frame.checks import check_weights
+from synthpop.microdata.frame.dataset import with_storable_levels
 from synthpop.microdata.messages.errors import Faults, InputError
-from synthpop.microdata.messages.results import Result
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, plural
-from synthpop.microdata.roles.survey_checks import (
-    check_complete,
-    free_name,
-    rows_that_differ,
-    table_of,
-)
+from synthpop.microdata.roles.microdata import NOT_ASKED, SEVERAL, Microdata, Roles, some_names
 from synthpop.microdata.statistics.design_variance import SampledUnits, sampled_units
 
 MEAN_OF_MEMBERS = "mean of members"
@@ -29,30 +23,18 @@ MEAN_OF_MEMBERS = "mean of members"
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
-    """Which column plays which part; None where the survey has no such column."""
+class SurveyRoles(Roles):
+    """The roles of a survey, which has a weight."""
 
-    weight: str
-    household: str | None = None
-    household_weight: str | None = None
-    household_size: str | None = None
-    person: str | None = None
-    strata: str | None = None
-    psu: str | None = None
-    design_strata: str | None = None
-    fpc: str | None = None
-
-    def named(self) -> dict[str, str]:
-        """Return the roles that are given, as role -> column."""
-        return {role: name for role, name in asdict(self).items() if name is not None}
+    weight: str = ""
 
 
-class Survey(Result):
-    """A survey sample of persons, in households or not, with weights.
+class Survey(Microdata):
+    """A survey sample of persons, in households or not, with weights: a kind of `Microdata`.
 
     Parameters
     ----------
-    data : DataFrame, Arrow table or Population, one row a person
+    data : DataFrame, Arrow table or Population, one row per person
         See `Population.survey` for one with the roles that it has.
     weight : str or None
         Column of person weights: positive, finite, never missing. None, to be said explicitly:
@@ -104,6 +86,10 @@ class Survey(Result):
     [1.0, 1.0]
     """
 
+    subject: ClassVar[str] = "survey"
+    roles: SurveyRoles
+    weights: np.ndarray
+
     def __init__(
         self,
         data: Any,
@@ -117,19 +103,33 @@ class Survey(Result):
         psu: str | None = None,
         design_strata: str | None = None,
         fpc: str | None = None,
+        keys: str | Sequence[str] | None = (),
+        sensitive: str | Sequence[str] | None = (),
+        numeric: str | Sequence[str] | None = (),
     ) -> None:
-        self.library = self._library = library_of(data)
-        self.frame: pd.DataFrame = as_frame(table_of(data), "survey")
+        self._read(data, self.subject)
+        self._set(index=self.frame.index)
         if weight is None:
             weight = free_name(self.frame.columns)
-            self.frame = self.frame.assign(**{weight: 1.0})
+            self._set(_frame=self.frame.assign(**{weight: 1.0}))
         if household_weight == MEAN_OF_MEMBERS:
             household_weight = self._add_mean_weight(weight, household)
-        self.roles = Roles(
+        roles = SurveyRoles(
             weight, household, household_weight, household_size, person, strata, psu,
-            design_strata, fpc,
+            design_strata, fpc, some_names(keys), some_names(sensitive), some_names(numeric),
         )  # fmt: skip
-        self.weights: np.ndarray = self._checked()
+        faults = Faults(self.subject)
+        self._take(faults, roles, weight, "weight", roles.given())
+        faults.raise_if_any()
+
+    def _take(
+        self, faults: Faults, roles: Roles, weight: Any, said: str, asked: Iterable[str]
+    ) -> None:
+        """Take roles over, and check those that are asked for; the weight is a column."""
+        if weight is not NOT_ASKED and not isinstance(weight, str):
+            faults.add("weight", f"is {weight!r}", hint="Give the name of a column.")
+            weight = NOT_ASKED
+        super()._take(faults, roles, weight, said, asked)
 
     def _add_mean_weight(self, weight: str, household: str | None) -> str | None:
         """Add the mean weight of the members of each household as a column; return its name."""
@@ -139,44 +139,33 @@ class Survey(Result):
         name = free_name(columns, "household_weight")
         weights = pd.to_numeric(self.frame[weight], errors="coerce").astype(float)
         means = weights.groupby(self.frame[household], observed=True).transform("mean")
-        self.frame = self.frame.assign(**{name: means.fillna(1.0)})
+        self._set(_frame=self.frame.assign(**{name: means.fillna(1.0)}))
         return name
 
-    def _checked(self) -> np.ndarray:
-        """Check what can be checked with the columns that are there, and list all of it."""
-        faults = Faults("survey")
+    def _check_single(self, faults: Faults, asked: Collection[str]) -> dict[str, str]:
+        """Check what can be checked with the columns that are there, and note all of it."""
         if len(self.frame) == 0:
             faults.add("data", "there are no rows", hint="Give at least one person.")
-        roles = self._present_roles(faults)
-        weights = None
-        for role in ("weight", "household_weight"):
-            name = roles.get(role)
-            if name is not None and (role == "weight" or name != roles.get("weight")):
-                checked = check_weights(faults, self.frame[name], name)
-                weights = checked if role == "weight" else weights
+        if SEVERAL.keys() >= set(asked):
+            return {}
+        roles = super()._check_single(faults, self.roles.named())
+        name = roles.get("household_weight")
+        if name is not None and name != self.roles.weight:
+            check_weights(faults, self.frame[name], name)
         for role in ("household", "strata", "person", "psu", "design_strata", "fpc"):
-            check_complete(faults, self.frame, roles.get(role), role)
+            if role in roles:
+                missing = self.frame[roles[role]].isna().to_numpy()
+                what, hint = f"{role} is missing", "Every row needs one."
+                faults.add_where(missing, roles[role], what, hint=hint)
         if "household" in roles:
             self._check_households(faults, roles)
         if "person" in roles and (self.roles.household is None or "household" in roles):
             self._check_persons(faults, roles)
-        faults.raise_if_any()
-        assert weights is not None
-        return weights
-
-    def _present_roles(self, faults: Faults) -> dict[str, str]:
-        """Return the roles whose column is there, once."""
-        roles: dict[str, str] = {}
-        for role, name in self.roles.named().items():
-            if not isinstance(name, str):
-                faults.add(role, f"is {name!r}", hint="Give the name of a column.")
-            elif check_columns(faults, self.frame, [name], role):
-                roles[role] = name
         return roles
 
     def _check_households(self, faults: Faults, roles: dict[str, str]) -> None:
         """Check what must be equal within a household; rows without an id are left out."""
-        household = pd.factorize(self.frame[roles["household"]])[0]
+        household = self.household_index
         for role, hint in (
             ("strata", "All members of a household must lie in one stratum."),
             ("household_weight", "All members must carry the same household weight."),
@@ -184,7 +173,7 @@ class Survey(Result):
             name = roles.get(role)
             if name is None:
                 continue
-            rows = rows_that_differ(household, encode(self.frame[name])[0])
+            rows = rows_that_differ(household, self.codes(name)[0])
             if len(rows):
                 n_households = len(np.unique(household[rows]))
                 what = f"changes within {plural(n_households, 'household')}"
@@ -199,7 +188,7 @@ class Survey(Result):
             faults.add_where(differs, size, what, hint=hint)
 
     def _differs_within_household(self, name: str) -> np.ndarray:
-        codes = encode(self.frame[name])[0]
+        codes = self.codes(name)[0]
         first = self.household_order[self.household_offsets[:-1]]
         return codes != codes[first][self.household_index]
 
@@ -220,13 +209,6 @@ class Survey(Result):
     def n_households(self) -> int:
         """Number of households; of persons where the survey has none."""
         return len(self.household_offsets) - 1
-
-    @cached_property
-    def household_index(self) -> np.ndarray:
-        """Household number of each person, shape (n_persons,), in order of first appearance."""
-        if self.roles.household is None:
-            return np.arange(self.n_persons)
-        return pd.factorize(self.frame[self.roles.household])[0].astype(np.int64)
 
     @cached_property
     def household_order(self) -> np.ndarray:
@@ -284,7 +266,7 @@ class Survey(Result):
             single="it adds nothing to the variance",
         )
 
-    def with_weights(self, weights: np.ndarray) -> Survey:
+    def with_weights(self, weights: np.ndarray) -> Self:
         """Return the survey with other person weights, shape (n_persons,).
 
         The column of household weights is replaced too where the new weights are equal within
@@ -298,53 +280,36 @@ class Survey(Result):
             return survey
         return survey.with_column(name, survey.weights)
 
-    def with_column(self, name: str, values: Any) -> Survey:
-        """Return the survey with one column added or replaced; `values` has one entry a row."""
-        if len(values) != self.n_persons:
-            what = f"has {plural(len(values), 'value')} for {plural(self.n_persons, 'person')}"
-            raise InputError.of("survey", name, what)
-        if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
-            values = values.to_numpy()
-        column = pd.Series(values).reset_index(drop=True)
-        frame = self.frame.copy()  # in one piece, however many columns were added before
-        survey = Survey(frame.assign(**{name: column}), **self.roles.named())
-        survey.library = survey._library = self.library
-        return survey
-
-    @property
-    def data(self) -> Any:
-        """The rows in the library that they came from: polars for polars, Arrow for Arrow."""
-        return self.frame if self.library is None else self.library.frame(self.frame)
+    def storable(self) -> Self:
+        """Return the survey with levels that a population can hold, so that both have the same."""
+        passing = (self.roles.household, self.roles.person, self.roles.psu)
+        frame = self.frame
+        new = with_storable_levels(frame, passing)
+        return self if new is frame else self.with_frame(new)
 
     def summary(self) -> str:
         """Return what the survey holds, in a sentence."""
         total = float(self.weights.sum())
-        return (
-            f"Survey of {plural(self.n_persons, 'person')} in "
-            f"{plural(self.n_households, 'household')}, standing for {count(total)} persons."
+        return message(
+            "Survey of {persons} in {households}, standing for {n} persons.",
+            persons=plural(self.n_persons, "person"),
+            households=plural(self.n_households, "household"),
+            n=count(total),
         )
 
-    __str__ = summary
 
-    def __repr__(self) -> str:
-        return f"<{self.summary()}>"
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return what the columns are: name, label, role, type, values, missing."""
-        roles = {name: role for role, name in self.roles.named().items()}
-        dictionary = dictionary_of(self.frame)
-        rows = [
-            {
-                "column": str(name),
-                "label": dictionary[str(name)].label,
-                "role": roles.get(str(name), ""),
-                "type": str(column.dtype),
-                "values": int(column.nunique()),
-                "missing": int(column.isna().sum()),
-            }
-            for name, column in self.frame.items()  # two columns may have one name
-        ]
-        return pd.DataFrame(rows)
+def as_survey(data: Any) -> Any:
+    """Return a file with its roles as a survey, checked as one; anything else as it is."""
+    if not isinstance(data, Microdata) or isinstance(data, Survey):
+        return data
+    frame, roles = data.indexed, data.roles.given()
+    if data.weights is None:
+        hint = "Name the weight, or make it a Survey with weight=None where every row counts 1."
+        raise InputError.of("survey", "weight", "is not given", hint)
+    if data.roles.weight is None:
+        roles["weight"] = free_name(frame.columns)
+        frame = frame.assign(**{roles["weight"]: data.weights})
+    return Survey(frame, **roles)
 
 
 def unit_of_households(survey: Survey) -> np.ndarray | None:
@@ -353,3 +318,18 @@ def unit_of_households(survey: Survey) -> np.ndarray | None:
         return None
     first = survey.household_order[survey.household_offsets[:-1]]
     return pd.factorize(survey.frame[survey.roles.psu])[0][first].astype(np.int64)
+
+
+def free_name(names_in_use: Iterable[Any], name: str = "weight") -> str:
+    """Return `name`, with a number where it is taken."""
+    names = set(map(str, names_in_use))
+    candidates = (name if k == 0 else f"{name}_{k}" for k in range(len(names) + 1))
+    return next(candidate for candidate in candidates if candidate not in names)
+
+
+def rows_that_differ(household: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the rows with another code than the first of their household; -1 is none."""
+    rows = np.flatnonzero((household >= 0) & (codes >= 0))
+    _, first, member = np.unique(household[rows], return_index=True, return_inverse=True)
+    differs = codes[rows] != codes[rows][first][member.reshape(-1)]
+    return rows[differs]

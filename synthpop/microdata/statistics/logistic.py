@@ -103,7 +103,8 @@ def fit_logistic(
     loss, p = _loss(design, y, weights, beta, ridge)
     information, converged = design.crossed(weights * p * (1 - p)), False
     for _ in range(MOST_STEPS):
-        # 1. Newton step: unique with a ridge, else the shortest where columns depend on others.
+        # 1. Newton step; a ridge makes it unique, else, of all solutions, the shortest where
+        # columns depend on each other.
         gradient = design.sums(weights * (y - p)) - ridge * beta
         if ridge > 0:
             step = np.linalg.solve(information + ridge * np.eye(design.n_columns), gradient)

@@ -181,7 +181,7 @@ def fit_pareto(
     Parameters
     ----------
     values : array, shape (n,)
-        One value a household where values are shared by its members. NaN is left out.
+        One value per household where values are shared by its members. NaN is left out.
     weights : array, shape (n,), optional
         Survey weights, for "hill", "pdc", "ise" and "moment"; the others have no weighted form.
     method : {"hill", "pdc", "wml", "ise", "moment", "qq", "ls", "tm"}

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthpop.microdata.messages.message import message
+
 COVARIANCES = ("classical", "robust")
 MOST_POINTS = 5_000  # rows among which the half with the smallest determinant is searched
 FEW_POINTS, SEARCHES = 500, 5  # so few rows are searched five times: one search may end too early
 CUT = 0.975
 SINGULAR = 1e-10
-IN_A_PLANE = "half of the records or more lie in a plane"
+IN_A_PLANE = message("half of the records or more lie in a plane")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import Options
 from synthpop.microdata.messages.parameters import NONE, Constraint, Flag, OneOf, check
 from synthpop.models.breaks import breaks as quantile_breaks
@@ -168,7 +169,7 @@ class Binned(ValueMethod):
         if self.tail is None:
             return
         if not isinstance(self.tail, (Gpd, Pareto)) and self.tail not in TAILS:
-            what = f"{self.tail!r} is not allowed"
+            what = message("{value} is not allowed", value=repr(self.tail))
             faults.add(f"{label}: tail", what, hint=did_you_mean(self.tail, [None, *TAILS]))
         elif isinstance(self.tail, (Gpd, Pareto)):
             self.tail.check(faults, f"{label}: tail")
@@ -215,7 +216,7 @@ class Binned(ValueMethod):
         outside = (codes < 0) & ~np.isnan(values)
         if outside.any():
             span = f"{limits[0]:g} ... {limits[-1]:g}"
-            what = f"{int(outside.sum())} sample values lie outside {span}"
+            what = message("{n} sample values lie outside {span}", n=int(outside.sum()), span=span)
             where = np.sort(rows[outside])
             raise InputError.of("recipe", label, what, "Widen breaks.", rows=where)
         low, high = class_bounds(limits, zeros=zeros)

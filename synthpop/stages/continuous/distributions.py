@@ -16,6 +16,7 @@ from synthpop.conditional.encodings import Encodings
 from synthpop.conditional.fallback import STEPS
 from synthpop.conditional.predictors import of_levels
 from synthpop.microdata.frame.block import Block, Fallback
+from synthpop.microdata.messages.message import message
 from synthpop.models.leaves import Leaves, leaves_of
 from synthpop.models.regression import columns_of
 from synthpop.models.residuals import around, sorted_stretches
@@ -294,5 +295,5 @@ def record_steps(
     for number in (1, 2) if separate else (2,):
         if persons[number]:
             used = of_levels(STEPS[number], by)
-            what = f"values of combinations not observed in the sample: {used}"
+            what = message("values of combinations not observed in the sample: {used}", used=used)
             block.fallbacks.append(Fallback(label, stratum_name, what, persons[number]))

@@ -18,7 +18,6 @@ import numpy as np
 
 from synthpop.conditional.draw import FEWEST
 from synthpop.microdata.frame.block import Block
-from synthpop.microdata.statistics.streams import Streams
 
 SCRAMBLING = (0x6C50B47C, 0xB82F1E52, 0xC7AFE638, 0x8D22F6E6)
 SWAPS = ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0x0000FFFF))
@@ -66,11 +65,11 @@ class GroupDraws:
     ) -> GroupDraws:
         """Begin the sequences of a block, for `shape` of groups and classes, (L, R).
 
-        rng: where the block does not know the seed of its population
+        rng: where the block does not know the streams of its population
         """
         size, n_classes = shape
         n = size * (n_classes + 2)
-        stream = rng if block.seed is None else Streams(block.seed).at("sequences", label)
+        stream = rng if block.shared is None else block.shared("sequences", label)
         seeds = stream.integers(0, 2**32, size=n, dtype=np.uint32)
         starts = scrambled_points(block.number * n_strata + block.stratum, seeds)
         return cls(*np.split(starts, [size, 2 * size]))

@@ -13,7 +13,8 @@ from synthpop.conditional.draw import systematic_uniforms
 from synthpop.conditional.make_up import MakeUp
 from synthpop.microdata.frame.block import Block, Fallback
 from synthpop.microdata.frame.dataset import Field
-from synthpop.microdata.messages.text import plural
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import formatted, plural
 from synthpop.models.decimals import rounded
 from synthpop.stages.base import StageModel, StratumPooling
 from synthpop.stages.continuous.binned import WithinClass, drawing_bounds
@@ -74,7 +75,11 @@ def above_upper(label: str, method: ValueMethod, values: np.ndarray) -> tuple[Fa
     n_above = 0 if upper is None or method.type != "binned" else (values > upper).sum()
     if not n_above:
         return ()
-    what = f"{plural(int(n_above), 'sample value')} above upper = {upper:g} count as upper"
+    what = message(
+        "{n} above upper = {upper} count as upper",
+        n=plural(int(n_above), "sample value"),
+        upper=formatted(upper, "g"),
+    )
     return (Fallback(label, "all", what),)
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Constraint, Flag, OneOf, check
 from synthpop.models.leaves import has_leaves
 from synthpop.models.residuals import log_constant, trimmed
@@ -160,7 +161,9 @@ class Regressed(_Around):
         if isinstance(self.model, str) or not hasattr(self.model, "fit"):
             if not (isinstance(self.model, str) and self.model in REGRESSIONS):
                 hint = did_you_mean(self.model, [*REGRESSIONS, "a scikit-learn regressor"])
-                faults.add(where, f"{self.model!r} is not allowed", hint=hint)
+                faults.add(
+                    where, message("{value} is not allowed", value=repr(self.model)), hint=hint
+                )
         elif not hasattr(self.model, "predict") or hasattr(self.model, "predict_proba"):
             faults.add(where, f"{name} is not a regressor", hint="Give one, or use Categorical.")
         elif "sample_weight" not in signature(self.model.fit).parameters:

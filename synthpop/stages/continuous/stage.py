@@ -40,6 +40,7 @@ from synthpop.conditional.schema import Schema
 from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults, did_you_mean
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.models.decimals import decimals_of
@@ -162,7 +163,11 @@ class Continuous(BlockStage):
         means_by: str | None = None,
         **options: Unpack[MethodOptions],
     ) -> None:
-        chosen = with_options(f"continuous {name}", method, options) if options else method
+        chosen = (
+            with_options(message("continuous {name}", name=name), method, options)
+            if options
+            else method
+        )
         values = (name, chosen, predictors, numeric, by_household, pooling, by, decimals, means_by)
         for option, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, option.name, value)
@@ -202,7 +207,11 @@ class Continuous(BlockStage):
         check_class_options(faults, self, schema)
         if value_method(self.method) is None:
             hint = did_you_mean(self.method, [*METHODS, "a scikit-learn regressor"])
-            faults.add(f"{self.label}: method", f"{self.method!r} is not allowed", hint=hint)
+            faults.add(
+                f"{self.label}: method",
+                message("{value} is not allowed", value=repr(self.method)),
+                hint=hint,
+            )
         self.draws.check(faults, self.label)
         options = {
             "by_household": OneOf(None, *GIVEN_MEMBERS, *FORMS),

@@ -9,7 +9,8 @@ import numpy as np
 
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.messages.errors import InputError, ModelWarning
-from synthpop.microdata.messages.text import count, number
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import count, formatted, number
 from synthpop.microdata.statistics.pareto import drawn_between
 from synthpop.microdata.statistics.tails import GpdTail, ParetoTail, fit_gpd, fit_pareto
 from synthpop.models.tilted import ranks_and_shares, rate_of_ranks, tilted_uniforms
@@ -106,13 +107,16 @@ def fit_top_class(
     values = values if upper is None else np.minimum(values, upper)
     above, why = values > threshold, ""
     if above.sum() < FEWEST_IN_TAIL:
-        why = f"only {int(above.sum())} sample values in the top class"
+        why = message("only {n} sample values in the top class", n=int(above.sum()))
     elif values[above].max() <= 0:
-        why = "no sample value is positive"
+        why = message("no sample value is positive")
     elif kind == "pareto" and threshold <= 0:
-        why = f"the top class begins at {threshold:g}, not above zero"
+        why = message(
+            "the top class begins at {threshold}, which is not above zero",
+            threshold=formatted(threshold, "g"),
+        )
     if why:
-        return None, (Fallback(label, "all", f"{why}: no tail, within the class"),)
+        return None, (Fallback(label, "all", message("{why}: no tail, within the class", why=why)),)
     tail, notes = _fitted(kind, estimator, values, weights, above, threshold, label)
     if tail is None:
         return None, notes
@@ -124,8 +128,12 @@ def fit_top_class(
     top = TopClass(tail, end, rate_of_ranks(quantiles, ranks, shares, mean))
     top_mean = top.mean()
     if abs(top_mean - mean) > REACH * abs(mean):
-        means = f"{number(top_mean, 6)}, of the sample's values there {number(mean, 6)}"
-        what = f"mean of the tail {means}"
+        means = message(
+            "{top_mean}, of the sample values there {mean}",
+            top_mean=number(top_mean, 6),
+            mean=number(mean, 6),
+        )
+        what = message("mean of the tail {means}", means=means)
         notes = (*notes, Fallback(label, "all", what))
     return top, (*notes, *_reach_notes(tail, top, float(values[above].max()), upper, label))
 
@@ -147,9 +155,13 @@ def _fitted(
             tail = fit_pareto(values, weights=weights, threshold=threshold, method=estimator_used)
         except InputError:
             continue
-        what = f"no {method} estimate of the Pareto tail: {estimator_used} was used"
+        what = message(
+            "no {method} estimate of the Pareto tail: {estimator_used} was used",
+            method=method,
+            estimator_used=estimator_used,
+        )
         return tail, () if estimator_used == method else (Fallback(label, "all", what),)
-    what = "no Pareto tail fits the top class: no tail, within the class"
+    what = message("no Pareto tail fits the top class: no tail, within the class")
     return None, (Fallback(label, "all", what),)
 
 
@@ -168,9 +180,16 @@ def _reach_notes(
     is_gpd = isinstance(tail, GpdTail)
     if (tail.shape if is_gpd else 1.0 / tail.shape) <= HEAVY or upper is not None:
         return ()
-    shape = f"{'shape' if is_gpd else 'Pareto shape'} {tail.shape:.2f}"
+    shape = message("shape") if is_gpd else message("Pareto shape")
+    shape += " " + formatted(tail.shape, ".2f")
     n = int(tail.n_exceed) if isinstance(tail, GpdTail) else tail.k
-    what = f"heavy tail ({shape}, no variance) from {n} values"
-    what += f": drawn up to {count(top.upper)}, largest sample value {count(largest)}"
-    warnings.warn(f"{label}: {what}; set upper", ModelWarning, stacklevel=2)
+    what = message("heavy tail ({shape}, no variance) from {n} values", shape=shape, n=n)
+    what += ": " + message(
+        "drawn up to {upper}, largest sample value {largest}",
+        upper=count(top.upper),
+        largest=count(largest),
+    )
+    warnings.warn(
+        message("{label}: {what}; set upper", label=label, what=what), ModelWarning, stacklevel=2
+    )
     return (Fallback(label, "all", what),)

@@ -21,6 +21,7 @@ from synthpop.conditional.pooling.regression_methods import (
     fit_partial_regressions,
 )
 from synthpop.microdata.frame.block import Fallback, Sample
+from synthpop.microdata.messages.message import message
 from synthpop.models.leaves import Leaves, fit_leaves, leaves_of
 from synthpop.models.regression import (
     RegressionModel,
@@ -129,17 +130,20 @@ def fit_values(
     notes: dict[int, str] = {}
     for stratum in range(design.n_strata) if pooling != "complete" else ():
         rows = np.flatnonzero(design.strata == stratum)
-        source, why = None, f"only {len(rows)} values in the sample"
+        source, why = None, message("only {n} values in the sample", n=len(rows))
         shrunk = pooled_fit.by_stratum[stratum] if pooled_fit else None
         if len(rows) >= max(1, smallest_stratum) and (shrunk or not pooled_fit):
             of_stratum = design.rows(rows), y[rows], values[rows]
             source = _fit_source(rule, *of_stratum, seed + stratum + 1, shrunk)
             rank = 0 if pooled_fit or source is None or source.model is None else source.model.rank
             if len(rows) < VALUES_PER_COEFFICIENT * rank:
-                source, why = None, f"only {len(rows)} values for {rank} coefficients"
+                source, why = (
+                    None,
+                    message("only {n} values for {rank} coefficients", n=len(rows), rank=rank),
+                )
         by_stratum.append(source)
         if source is None and len(rows):
-            notes[stratum] = f"{why}: values by the model pooled over strata"
+            notes[stratum] = message("{why}: values from the model pooled over strata", why=why)
     wide = design.with_strata() if design.n_strata > 1 else design
     pooled = _fit_source(rule, wide, y, values, seed, pooled_fit.pooled if pooled_fit else None)
     marginal = _fit_source(replace(rule, regression="mean"), design, y, values, seed)
@@ -147,7 +151,9 @@ def fit_values(
     assert marginal is not None  # the constant leaves some values
     missed = int((~np.isfinite(y)).sum())
     if missed:
-        notes[ALL] = f"{missed} sample values have no logarithm and are cut off: never drawn"
+        notes[ALL] = message(
+            "{missed} sample values have no logarithm and are cut off: never drawn", missed=missed
+        )
     strata_pooling = pooled_fit.pooling if pooled_fit else RegressionPooling(
         "complete" if pooling == "complete" else "none")  # fmt: skip
     models = tuple(by_stratum) or (None,) * design.n_strata

@@ -108,7 +108,7 @@ class TestJudge:
         assert (risk.table["against"] == "shuffled target").all()
         assert (risk.table["reading"] == "no verdict without a hold-out").all()
         assert risk.table["excess_lower"].isna().all()
-        assert risk.summary().startswith("No verdict: without a hold-out")
+        assert risk.summary().startswith("This file cannot be judged: without a hold-out")
 
     def test_attacks_and_seed(self) -> None:
         one = self.ask(attacks="replicated_uniques")
@@ -211,7 +211,8 @@ class TestWhom:
         assert reading["distance_screen", "identical"] == "above the hold-out"
         assert risk.copies.endswith(" % of strangers do")
         first = risk.summary().splitlines()[0]
-        assert first.startswith("The synthetic file tells more about persons of the original")
+        assert first.startswith("Do not publish this file: 100.0 % of the synthetic records")
+        assert "it tells more about persons of the original than about strangers" in first
         assert "Membership inference" in first
         assert "Correct attribution on status" in first
 

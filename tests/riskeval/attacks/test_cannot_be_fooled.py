@@ -299,16 +299,15 @@ class TestCodes:
         same = assess_synthetic(original, other, keys, **asked).table
         pd.testing.assert_frame_equal(plain, same)
 
-    def test_codes_that_never_match_are_a_fault(self) -> None:
+    def test_codes_that_never_match_are_left_out(self) -> None:
         original = self.people(1)
         other = original.assign(sex=original["sex"].map({1: "male", 2: "female"}))
         with pytest.raises(InputError, match="no level in common"):
             distance_screen(original, other, ["sex", "age"], seed=1)
         risk = assess_synthetic(original, other, ["sex", "age"], "civil", seed=1)
-        assert risk.results == {}
-        assert all(
-            "no level in common" in why for why in risk.skipped.values() if "hold" not in why
-        )
+        assert risk.dropped == ("sex",)
+        assert risk.results["disco", "civil"].keys == ("age",)
+        assert any(text.startswith("sex is coded differently") for text in risk.verdict.not_tried)
 
     def test_codes_taken_for_amounts_are_named_with_the_remedy(self) -> None:
         original = self.people(1)
@@ -432,8 +431,10 @@ class TestHoldouts:
         half = pd.concat([original[:150], fresh[150:]])
         risk = self.judge(half, mixed)
         first = risk.summary().splitlines()[0]
-        assert first.startswith("No verdict: 150 of 300 records of the hold-out equal a record")
-        assert verdict_rows(risk, False)[0]["word"] == "no verdict"
+        assert first.startswith(
+            "This file cannot be judged: 150 of 300 records of the hold-out equal a record"
+        )
+        assert verdict_rows(risk, False)[0]["word"] == "cannot judge"
         assert "150" not in verdict_rows(risk, True)[0]["reason"]
         assert self.judge(half, strangers).no_strangers == ""
         twins = pd.concat([original] * 2)  # coincidences of the original are not overlap
@@ -445,9 +446,11 @@ class TestHoldouts:
         strangers = self.people(300, 3)
         risk = self.judge(strangers, strangers)
         first = risk.summary().splitlines()[0]
-        assert first.startswith("No verdict: the synthetic file tells more about the hold-out")
+        assert first.startswith(
+            "This file cannot be judged: the synthetic file tells more about the hold-out"
+        )
         assert "Membership inference" in first
-        assert verdict_rows(risk, False)[0]["word"] == "no verdict"
+        assert verdict_rows(risk, False)[0]["word"] == "cannot judge"
         fair = self.judge(self.people(300, 2), strangers)
         assert fair.no_strangers == ""
         alone = self.judge(self.people(300, 2), None)
@@ -462,7 +465,7 @@ class TestHoldouts:
         assert verdict_rows(self.judge(original, None), False)[1]["level"] == "bad"
         fair = self.judge(self.people(300, 2), None)
         assert fair.copies == ""
-        assert fair.summary().startswith("No verdict: without a hold-out")
+        assert fair.summary().startswith("This file cannot be judged: without a hold-out")
 
     def test_constant_columns_do_not_hide_members(self) -> None:
         original, strangers = self.people(300, 1), self.people(300, 3)

@@ -13,6 +13,7 @@ from riskeval.report.comparison_verdicts import clean_releases
 from synthpop import Survey
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.events import Event
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.statistics.robust import Scatter
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 
@@ -273,7 +274,7 @@ def test_no_interval_is_drawn_that_nobody_sees(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"keys": 3}, "keys: is 3"),
+        ({"keys": 3}, "3: column given as key is not in the data"),
         ({"weights": np.ones(50)}, "weights: is a ndarray"),
         ({"indicators": 3}, "indicators: is 3"),
         ({"indicators": "pay"}, "indicators: is 'pay'"),
@@ -413,8 +414,8 @@ def test_a_copy_of_either_kind_is_not_praised() -> None:
     releases = {"copy": riskeval.Release(data, kind="synthetic"), "masked": data}
     lines = riskeval.compare(data, releases, keys=["a", "b"], numeric="pay", seed=1).summary()
     by_name = {line.split(":")[0]: line for line in lines.splitlines()}
-    assert "exceeded: Identical records 100 %" in by_name["copy"]
-    assert "exceeded: " in by_name["masked"]
+    assert "Do not publish this file: 100.0 % of the records equal" in by_name["copy"]
+    assert "Do not publish" in by_name["masked"]
 
 
 def test_releases_of_the_same_persons_share_one_robust_scatter(
@@ -456,12 +457,12 @@ def test_a_copy_is_never_said_to_meet_every_limit(shuffled: bool) -> None:
     )  # fmt: skip
     first = result.summary().splitlines()
     line = next(text for text in first if text.startswith("copy: "))
-    assert "Identical records 100 %" in line
+    assert "Do not publish this file: 100.0 % of the records equal a record" in line
     assert "do not apply to synthetic" not in first[1]  # of the original
     assert clean_releases(result) == ["noisy"]
     drawn = result.risk_utility_map()
     assert not drawn.frame.set_index("release").loc["copy", "pareto"]
-    assert "Records of the original are repeated: copy" in drawn.summary()
+    assert "Not to be published: copy" in drawn.summary()
 
 
 def test_a_release_that_cannot_be_measured_changes_nothing_for_the_others() -> None:
@@ -477,3 +478,12 @@ def test_a_release_that_cannot_be_measured_changes_nothing_for_the_others() -> N
     assert (both.risk, both.utility) == (alone.risk, alone.utility)
     assert both.frame.set_index("release")["pareto"].to_dict()["fresh"]
     assert "a value is missing: blank" in both.summary()
+
+
+def test_labels_that_name_other_records_link_nothing() -> None:
+    """Positions of the frame of a file are no labels of its table, though all occur there."""
+    table = people(200).set_axis(range(1, 201), axis=0)
+    file = Microdata(table, keys=ROLES["keys"])
+    releases = {"own": table.iloc[50:150], "other": file.frame.iloc[50:150]}
+    linkable = riskeval.compare(file, releases, seed=1).table["linkable"]
+    assert linkable.loc[["own", "other"]].tolist() == [True, False]

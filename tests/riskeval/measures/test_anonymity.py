@@ -95,7 +95,7 @@ def test_blank_records_hide_nobody():
     assert result.violations == {2: 0, 3: 0}  # a blank record may be anybody
     assert result.visible_violations == {2: 7, 3: 7}
     text = result.summary()
-    assert "7 of the other 7 violate 3-anonymity" in text
+    assert "On the values that they show, 7 violate 2-anonymity; 7 violate 3-anonymity" in text
     assert "nothing is told" not in text
     whole = k_anonymity(seven.dropna(), ["a", "b"], k=2)
     assert whole.visible_violations == whole.violations == {2: 7}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from riskeval.kernels import counts as kernels
 from riskeval.keys import matching
-from riskeval.keys import table as keytable
 from riskeval.keys.table import TREATMENTS, tabulate
 from riskeval.measures.frequencies import frequency_counts
+from synthpop.microdata.frame import codes as codes_of_columns
 from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 from tests.riskeval.measures.naive_counts import naive_counts
@@ -93,8 +93,8 @@ def as_data(codes):
 
 ROUTES = {
     "dense": {},
-    "kernel": {"DENSE_CELLS": 0, "LARGEST_TABLE": 0},
-    "pairs": {"DENSE_CELLS": 0, "LARGEST_TABLE": 0, "LARGEST": 2},
+    "kernel": {"FEW_CELLS": 0, "LARGEST_TABLE": 0},
+    "pairs": {"FEW_CELLS": 0, "LARGEST_TABLE": 0, "LARGEST_SPAN": 2},
 }
 
 
@@ -107,7 +107,7 @@ def test_agrees_with_naive(route, codes, missing, alpha):
     keys = list(data.columns[:-1])
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ROUTES[route].items():
-            for module in (keytable, matching):
+            for module in (codes_of_columns, matching):
                 if hasattr(module, name):
                     patch.setattr(module, name, value)
         counts = frequency_counts(data, keys, weights="w", missing=missing, alpha=alpha)

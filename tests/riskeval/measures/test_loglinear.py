@@ -26,10 +26,11 @@ from riskeval.measures.loglinear.mixing import (
 from riskeval.measures.loglinear.model import loglinear_risk, unique_risks
 from riskeval.measures.loglinear.newton import fit_newton
 from riskeval.measures.loglinear.select import choose_model, estimated_error
-from riskeval.measures.loglinear.table import program_measures, tabulate_cells
+from riskeval.measures.loglinear.table import count_cells, program_measures
 from riskeval.measures.loglinear.terms import format_formula, read_terms
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, InputError
 from synthpop.microdata.messages.text import number
+from synthpop.microdata.roles.microdata import Microdata
 from tests.reference_data import golden, survey_data
 
 METHOD_OF = {
@@ -216,7 +217,7 @@ def test_fitted_margins_are_the_observed_ones(seed: int) -> None:
 
 
 def test_newton_and_margins_agree() -> None:
-    table = tabulate_cells(FRAME, KEYS, FRAME["w"].to_numpy())
+    table = count_cells(Microdata(FRAME, keys=KEYS, weight="w"))
     terms, _ = read_terms(Faults("test"), "~ (area + job)^2 + age", KEYS)
     a = fit_margins(table.codes, table.counts, table.sizes, terms)
     b = fit_newton(table.codes, table.counts, table.sizes, terms, [None] * 3)
@@ -239,7 +240,7 @@ def test_a_key_in_no_term_has_equal_means_on_all_its_levels() -> None:
 
 
 def test_a_known_part_of_every_cell_changes_no_mean() -> None:
-    table = tabulate_cells(FRAME, KEYS, FRAME["w"].to_numpy())
+    table = count_cells(Microdata(FRAME, keys=KEYS, weight="w"))
     terms, _ = read_terms(Faults("test"), "~ (area + job)^2 + age", KEYS)
     cells = table.codes, table.counts, table.sizes, terms, [None] * 3
     plain, known = (
@@ -252,7 +253,7 @@ def test_a_known_part_of_every_cell_changes_no_mean() -> None:
 
 
 def test_a_key_of_one_level_adds_nothing() -> None:
-    codes = tabulate_cells(FRAME, KEYS, FRAME["w"].to_numpy()).codes[:, :2]
+    codes = count_cells(Microdata(FRAME, keys=KEYS, weight="w")).codes[:, :2]
     cells, counts = np.unique(codes, axis=0, return_counts=True)
     levels = tuple(cells.max(axis=0) + 1)
     plain = fit_newton(cells, counts, levels, [frozenset({0}), frozenset({1})], [None] * 2)
@@ -428,7 +429,7 @@ def test_bound_moves_the_program_numbers_only() -> None:
 
 
 def test_program_numbers_stay_finite_at_weights_of_one() -> None:
-    table = tabulate_cells(FRAME, KEYS, np.ones(len(FRAME)))
+    table = count_cells(Microdata(FRAME, keys=KEYS, weight=np.ones(len(FRAME))))
     gr1, gr2, n = program_measures(table, table.counts, np.inf)
     assert gr1 == gr2 == pytest.approx((table.counts == 1).sum() / n)
     empty = program_measures(table, table.counts, 0)
@@ -657,7 +658,7 @@ def test_faults_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_error_is_small_for_the_true_model() -> None:
     sample = dependent(800, 6)
-    table = tabulate_cells(sample, list("abcd"), np.full(800, 10.0))
+    table = count_cells(Microdata(sample, keys=list("abcd"), weight=np.full(800, 10.0)))
     terms = [frozenset(t) for t in ([0], [1], [2], [3], [0, 1])]
     right = estimated_error(table, fit_margins(table.codes, table.counts, table.sizes, terms), 0.1)
     short = fit_margins(table.codes, table.counts, table.sizes, terms[:4])

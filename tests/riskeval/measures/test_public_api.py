@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import riskeval
+from synthpop.microdata.roles.microdata import FROM_FILE
 
 KEYS = ["region", "age", "sex"]
 RNG = np.random.default_rng(8)
@@ -28,7 +29,6 @@ DATA = pd.DataFrame(
     }
 )
 
-EMPTY = inspect.Parameter.empty
 # name -> (positional arguments, keyword-only arguments with their defaults)
 SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "frequency_counts": (
@@ -47,7 +47,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "individual_risk": (
         ["data", "keys"],
         {
-            "weights": EMPTY,
+            "weights": FROM_FILE,
             "household": None,
             "missing": "wildcard",
             "alpha": 1.0,
@@ -62,7 +62,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "loglinear_risk": (
         ["data", "keys"],
-        {"weights": EMPTY, "formula": None, "method": "poisson", "bound": np.inf},
+        {"weights": None, "formula": None, "method": "poisson", "bound": np.inf},
     ),
     "classification_risk": (["original", "released", "keys"], {"weights": "maximal"}),
 }

@@ -227,7 +227,7 @@ def test_mondrian_uses_orders_and_leaves_other_columns():
         (["q"], 1, "not in the data"),
         (["a"], 0, "at least 1"),
         (["a"], 9, "has 3 records"),
-        ([], 1, "no column is named"),
+        ([], 1, "no key is given"),
     ],
 )
 def test_mondrian_names_every_fault(keys, k, text):

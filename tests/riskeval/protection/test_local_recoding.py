@@ -157,7 +157,7 @@ def test_faults_together() -> None:
     with pytest.raises(InputError) as caught:
         protect.local_recoding(people(), ["a", "a"], k=1, hierarchies={"x": ["*"]})
     text = str(caught.value)
-    assert all(part in text for part in ("given 2 times", "k: is 1", "'x' is not a key"))
+    assert all(part in text for part in ("named twice", "k: is 1", "'x' is not a key"))
     with pytest.raises(InputError, match="without a household"):
         protect.local_recoding(people(), KEYS, household_variables=["a"])
     with pytest.raises(InputError, match="says nothing about"):

@@ -14,6 +14,7 @@ from riskeval.protection.suppress import local_suppression
 from riskeval.protection.suppress_households import rare_households
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.roles.microdata import Microdata
 from tests.reference_data import survey_data
 from tests.riskeval.protection.attacker import filled_in, smallest_count
 
@@ -47,7 +48,9 @@ def test_no_record_is_rare_after_recovery_and_few_more_cells_are_gone(
     assert smallest_count(result.data, keys) >= 3
     assert result.cells_suppressed <= 1.5 * cells
     hidden = result.details["suppressed"]
-    for key in read_households(Faults("t"), people, household, candidates=keys).variables:
+    for key in read_households(
+        Faults("t"), Microdata(people, household=household), candidates=keys
+    ).variables:
         shares = hidden[key].groupby(people[household]).mean()
         assert set(shares.unique()) <= {0.0, 1.0}  # of all members or of none
 
@@ -188,7 +191,7 @@ def test_rare_households_are_hidden_before_persons():
     keys = ["street", "size", "age", "sex"]
 
     def rare(frame: pd.DataFrame) -> int:
-        homes = read_households(Faults("t"), people, "home", candidates=keys)
+        homes = read_households(Faults("t"), Microdata(people, household="home"), candidates=keys)
         shared = [j for j, key in enumerate(keys) if key in homes.variables]
         by = encode_keys(people, keys).codes
         return rare_households(encode_keys(frame, keys).codes, homes, shared, 2, by)

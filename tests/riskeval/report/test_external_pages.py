@@ -167,7 +167,7 @@ def test_limits_of_single_records_count_where_their_values_are_hidden(tmp_path) 
                     measures=["individual_risk"])  # fmt: skip
     page = write_assessment(tmp_path / "a.html", result, audience="external")
     text = re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8").split("<main")[1])
-    assert "1 of 2 limits is exceeded" in text
+    assert "Numbers of single records, which are not shown, exceed their limits" in text
     assert "Highest risk of a record: not shown, at most 0.01 accepted" in text
     assert f"{result.table.set_index('name').loc['record_risk', 'value']:.3g}" not in text
     release = data.assign(income=1.0)
@@ -176,7 +176,7 @@ def test_limits_of_single_records_count_where_their_values_are_hidden(tmp_path) 
         sample_sizes=SAMPLE_SIZES, seed=1,
     )  # fmt: skip
     facts = comparison_facts(compared, external=True)
-    assert facts["verdicts"][0]["word"] == "exceeded"
+    assert facts["verdicts"][0]["word"] == "exceeds your limits"
     assert "Highest risk of a record" in facts["worst"][0]["sentence"]
     session = ProtectionSession(data.assign(w=2.0), keys=["reg", "age"], weights="w")
     texts = [item["sentence"] for item in protection_facts(session, True)["worst"]]

@@ -88,14 +88,15 @@ def test_a_comparison_with_a_copy_is_never_green() -> None:
         sample_sizes={"model": "nearest"},
     )  # fmt: skip
     rows = comparison_facts(result, False)["verdicts"]
-    assert rows[0]["word"] == "met by some"
-    assert rows[0]["reason"] == "Every limit that applies is met by fresh."
+    assert rows[0]["word"] == "do not publish"
+    assert "do not publish: copy" in rows[0]["reason"]
+    assert result.verdicts["fresh"].level == "no objection found by what was tried"
     assert (rows[1]["what"], rows[1]["word"]) == ("Risk left", "as the original")
     assert all(row["level"] != "good" for row in rows[:3])
     worst = result.values("worst_risk")
     assert worst["fresh"] < 0.9 < worst["copy"]
     line = next(text for text in result.summary().splitlines() if text.startswith("copy:"))
-    assert "exceeded: Identical records 100 %" in line
+    assert "Do not publish this file: 100.0 % of the records equal a record" in line
 
 
 def rows_of(session: ProtectionSession) -> dict[str, dict[str, str]]:

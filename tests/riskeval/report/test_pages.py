@@ -14,6 +14,7 @@ from riskeval.attacks.synthetic_risk import SyntheticRisk
 from riskeval.report.assessment import assessment_facts
 from riskeval.report.judgement import judgement_facts
 from riskeval.report.protection import protection_facts
+from riskeval.verdict.verdict import CLEAR, EXCEEDED
 from synthpop.microdata.messages.errors import InputError
 
 N = 300
@@ -50,7 +51,7 @@ def copied() -> SyntheticRisk:
 def test_a_page_on_copies_says_so_first(copied: SyntheticRisk) -> None:
     facts = judgement_facts(copied, external=False)
     words = {row["what"]: (row["word"], row["level"]) for row in facts["verdicts"]}
-    assert words["Participants and strangers"] == ("higher", "bad")
+    assert words["Verdict"] == ("do not publish", "bad")
     assert words["Copied records"] == ("more", "bad")
     assert words["Attacks"] == ("all ran", "good")
     assert facts["worst"][0]["advice"].startswith("Remove copies of original records")
@@ -67,7 +68,7 @@ def test_a_page_on_strangers_gives_no_alarm_and_without_a_holdout_no_verdict() -
     assert [row["level"] for row in facts["verdicts"]] == ["good", "good", "good"]
     assert not facts["worst"]
     facts = judgement_facts(judged(people(2), None), external=False)
-    assert facts["verdicts"][0]["word"] == "no verdict"
+    assert facts["verdicts"][0]["word"] == "cannot judge"
     assert "hold-out" in facts["verdicts"][0]["reason"]
 
 
@@ -95,11 +96,11 @@ def test_an_assessment_judges_by_the_limits_that_were_set() -> None:
     data = people(1)
     strict = assess(data, keys=["age", "sex"], limits={"k": 3, "record_risk": 1e-9})
     loose = assess(data, keys=["age", "sex"], limits={"k": 2, "record_risk": 1, "global_risk": 1})
-    for result, word in ((strict, "exceeded"), (loose, "met")):
+    for result, word in ((strict, EXCEEDED), (loose, CLEAR)):
         facts = assessment_facts(result, False)
         first = facts["verdicts"][0]
         assert first["word"] == word
-        assert bool(facts["worst"]) == (word == "exceeded")
+        assert bool(facts["worst"]) == (word == EXCEEDED)
         titles = [row["title"] for row in facts["rows"]]
         assert len(titles) == len(set(titles)) == len(result.measurements)
     assert facts["verdicts"][2]["word"] == "not assessed"
@@ -109,7 +110,7 @@ def test_a_protection_page_shows_what_changed_by_variable() -> None:
     data = people(1)
     session = ProtectionSession(data, keys=["age", "sex"], numeric=["income"], sensitive=["ill"])
     unchanged = protection_facts(session, False)
-    assert unchanged["verdicts"][0]["word"] == "unchanged"
+    assert [row["word"] for row in unchanged["verdicts"]] == ["do not publish", "unchanged"]
     session.global_recode("age", breaks=[0, 4, 8])
     session.top_bottom_code("income", upper=20_000, replacement=20_000)
     facts = protection_facts(session, False)
@@ -118,7 +119,7 @@ def test_a_protection_page_shows_what_changed_by_variable() -> None:
     assert rows["sex"]["cells"][0] == "0"
     assert not rows["sex"]["flagged"]
     assert rows["age"]["cells"][1] == "8 → 2"
-    assert facts["verdicts"][0]["word"] == "lower"
+    assert facts["verdicts"][1]["word"] == "lower"
     rows = {row["what"]: row for row in facts["verdicts"]}
     assert rows["Amounts"]["level"] == "look"  # nearly all incomes are as they were
     assert "true amounts all lie near the released ones: 100 % before" in rows["Amounts"]["reason"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from riskeval.cli import LIMIT_EXCEEDED, main
+from riskeval.cli import OBJECTION, main
 from riskeval.protection.release import release_file
 from riskeval.runfiles.runfile import load_assess_plan, load_protect_plan
 from synthpop.microdata.formats.files import read_table, write_table
@@ -90,7 +90,7 @@ def test_limits_decide_the_exit_status_when_asked(folder: Path) -> None:
     text = '[data]\nfile = "s.parquet"\n[assess]\nkeys = ["age", "sex"]\n'
     (folder / "a.toml").write_text(text + 'measures = ["k_anonymity"]\n[limits]\nk = 5\n')
     assert call("assess", "a.toml", cwd=folder).returncode == 0
-    assert call("assess", "a.toml", "--fail-on-limit", cwd=folder).returncode == LIMIT_EXCEEDED
+    assert call("assess", "a.toml", "--fail-on-limit", cwd=folder).returncode == OBJECTION
     (folder / "b.toml").write_text(text + 'measures = ["k_anonymity"]\n[limits]\nk = 1\n')
     assert call("assess", "b.toml", "--fail-on-limit", cwd=folder).returncode == 0
 

@@ -147,7 +147,13 @@ def test_seeds_are_resolved_recorded_and_used():
     assert a.seed == first.steps[0].seed != b.seed
     again = session()
     pd.testing.assert_frame_equal(again.pram(seed=a.seed).data, a.data)
-    assert first.history()["seed"].tolist() == [a.seed]
+    assert a.seed.bit_length() == 128  # nobody guesses it, and nothing shows it
+    assert first.history()["seed"].isna().all()
+    assert again.history()["seed"].isna().all()
+    assert str(a.seed) not in a.summary()
+    known = session()
+    known.pram(seed=5)
+    assert known.history()["seed"].tolist() == [5]
     assert session().steps == ()
 
 
@@ -313,7 +319,8 @@ def test_reports_for_two_audiences(tmp_path):
     seed = str(job.steps[2].seed)
     inside = job.report(tmp_path / "in.html").read_text()
     outside = job.report(tmp_path / "out.html", audience="external").read_text()
-    assert seed in inside
+    assert seed not in inside
+    assert "secret" in inside
     assert seed not in outside
     assert "breaks" in inside
     assert "breaks" not in outside

@@ -169,7 +169,7 @@ def test_protect_without_a_mouse(small: Any, survey: Path) -> None:
     press_until(page, "take-roles")
     page.keyboard.press("Space")
     page.wait_for_selector(".bar:not(.older) .figure")
-    assert page.evaluate("document.activeElement.id") == "take-roles"  # drawn anew, still there
+    assert page.evaluate("document.activeElement.id") == "take-roles"  # drawn again, still there
     page.focus("#skip")
     press_until(page, "page-methods")
     page.keyboard.press("Enter")

@@ -30,7 +30,7 @@ from synthpop.app.guard import Guard, new_token
 from synthpop.app.project import load, save
 from synthpop.app.server import make_app
 from synthpop.app.tabs import Tabs
-from synthpop.microdata.formats.folder import private_folder
+from synthpop.microdata.formats.lock import private_folder
 from synthpop.microdata.messages.errors import InputError, OutputError
 from tests.synthpop.app.helpers import protecting
 
@@ -178,7 +178,7 @@ def test_the_folder_of_a_killed_app_goes_when_the_next_one_starts(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     code = (
         "import os\n"
-        "from synthpop.microdata.formats.folder import private_folder\n"
+        "from synthpop.microdata.formats.lock import private_folder\n"
         f"with private_folder({PRIVATE!r}) as root:\n"
         "    (root / 'data-1.csv').write_text('secret')\n"
         "    os.kill(os.getpid(), 9)\n"

@@ -284,7 +284,7 @@ def test_a_plan_that_meets_the_limits_becomes_steps(
     # a number of plans in place of the time: the same plans on any machine
     monkeypatch.setattr(search, "search_plans", partial(search.search_plans, plans=24))
     tab = protecting(tmp_path)
-    entries = {"k": "3", "cells": "5", "seconds": "600", "seed": "1"}
+    entries = {"k": "3", "cells": "5", "seconds": "600"}
     play(tab, [do("choose_page", page="search"), {"action": "search", "entries": entries}])
     assert tab.notice is None, tab.notice
     found = tab.view().value("protect.search")
@@ -296,7 +296,7 @@ def test_a_plan_that_meets_the_limits_becomes_steps(
     assert "search again" in page_text(tab)
     play(tab, [{"action": "search", "entries": {"k": "1", "seconds": "x"}}])
     assert tab.notice is not None
-    assert {"k", "cells", "seconds", "seed"} <= {
+    assert {"k", "cells", "seconds"} <= {
         line.strip(" -").split(":")[0] for line in tab.notice.text.splitlines()
     }
 

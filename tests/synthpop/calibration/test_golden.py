@@ -35,7 +35,7 @@ def tables(*names: str) -> list[Margin]:
 
 FULL, MILD = ("R", "AG"), ("R_mild", "AG_mild")
 CASES = [
-    # column, margins, method, bounds, one weight a household, tolerance of the reference
+    # column, margins, method, bounds, one weight per household, tolerance of the reference
     ("sp_RGs_raking", ("RGs",), "raking", None, False, 1e-7),
     ("sp_RGs_linear", ("RGs",), "linear", None, False, 1e-7),
     ("sp_RGs_logit", ("RGs",), "logit", None, False, 1e-5),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -236,6 +238,23 @@ def test_weights_are_those_of_raking_in_turn() -> None:
         for name in np.unique(region):
             naive[region == name] *= (homes["region"] == name).sum() / naive[region == name].sum()
     np.testing.assert_allclose(weights, naive, rtol=1e-6)
+
+
+def test_measures_of_the_fit_by_hand() -> None:
+    frame = pd.DataFrame({"hid": [1, 2, 2], "w": 10.0})
+    zones = pd.DataFrame({"zone": ["a", "b"]})
+    homes = Margin(zones.assign(total=[10.0, 30.0]), level="household", name="homes")
+    result = balance_zones(Survey(frame, weight="w", household="hid"), zones, homes, seed=1)
+    shifted = result.controls.assign(achieved=[11.0, 30.0], gap=[1.0, 0.0])
+    row = replace(result, controls=shifted).fit().iloc[0]
+    assert (row["totals"], row["exact"], row["largest"]) == (2, 1, 1.0)
+    assert (row["within_1"], row["within_5"], row["within_10"]) == (0.5, 0.5, 1.0)
+    assert row["srmse"] == pytest.approx(np.sqrt(0.5) / 20)
+    assert row["r2"] == pytest.approx(1 - 1 / 200)
+    copies = result.copies()
+    assert copies["households"].tolist() == [10, 30]
+    assert copies["different"].tolist() == [2, 2]
+    assert (copies["most"] < copies["households"]).all()
 
 
 @needs_zoo

@@ -22,6 +22,8 @@ from synthpop.microdata.statistics.logistic import Categories, fit_logistic
 from tests.reference_data import golden, survey_data
 from tests.same import assert_same_frame
 
+pytestmark = pytest.mark.usefixtures("one_key")
+
 ROLES = {"weight": "rb050", "strata": "db040", "household": "db030", "household_size": "hsize"}
 AGE_LIMITS = [-2, 15, 30, 45, 60, 75, 100]
 AGE_LABELS = ["0-15", "16-30", "31-45", "46-60", "61-75", "76+"]

@@ -35,6 +35,8 @@ from tests.synthpop.pipeline.tasks import (
     square,
 )
 
+pytestmark = pytest.mark.usefixtures("one_key")
+
 ROWS = 400
 ROOT = Path(__file__).parents[3]
 

@@ -16,10 +16,13 @@ from synthpop.population.verify import verify
 from tests.failing import Failing, calls_of, contents
 from tests.small import ROLES, small_frame
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning",
-    "ignore::synthpop.microdata.messages.errors.ConvergenceWarning",
-)
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore:.*exact cop:synthpop.microdata.messages.errors.SparseDataWarning",
+        "ignore::synthpop.microdata.messages.errors.ConvergenceWarning",
+    ),
+    pytest.mark.usefixtures("one_key"),
+]
 ROWS = 300
 
 

@@ -26,8 +26,11 @@ from synthpop.pipeline import replicates as machinery
 from synthpop.pipeline.fitted import FittedPipeline
 from synthpop.pipeline.learn import Earlier
 from synthpop.pipeline.replicates import BootstrapReplicates, resampled
+from synthpop.population.run_key import read_key
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
+
+pytestmark = pytest.mark.usefixtures("one_key")
 
 STAGES = [
     Structure(["age", "sex"]),
@@ -113,7 +116,11 @@ def test_manifest_and_summary_say_what_the_replicates_show(tmp_path: Path) -> No
     full = next(iter(fitted.replicates(1, refit="bootstrap", out=tmp_path / "r")))
     assert "uncertainty of the survey" in full.summary()
     record = full.manifest.identity.replicate
-    assert (record["refit"], record["number"], record["seed"]) == ("bootstrap", 1, 1)
+    assert (record["refit"], record["number"]) == ("bootstrap", 1)
+    assert record["seed"].startswith("sealed:")
+    stored = read_key(tmp_path / "r" / "replicate-0001")
+    assert stored is not None
+    assert stored[1]["seed_of_replicates"] == 1
     assert fitted.simulate().manifest.identity.replicate is None
 
 

@@ -16,6 +16,8 @@ from synthpop.population.verify import verify
 from tests.failing import CALLS, Failing, calls_of, contents
 from tests.small import small_survey
 
+pytestmark = pytest.mark.usefixtures("one_key")
+
 FINISHED = Path(__file__).parents[3]
 
 

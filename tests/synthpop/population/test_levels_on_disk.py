@@ -16,6 +16,8 @@ from synthpop.stages.id_columns import IdColumns
 from tests.same import assert_same_frame
 from tests.small import small_frame
 
+pytestmark = pytest.mark.usefixtures("one_key")
+
 PERSON = Field.number("pid")
 
 

@@ -25,6 +25,7 @@ from tests.small import small_frame, small_pipeline, small_survey
 from tests.synthpop.runfiles.test_runfile import TEXT
 
 moto_server = pytest.importorskip("moto.server")
+pytestmark = pytest.mark.usefixtures("one_key")
 OPTIONS = "region=us-east-1&scheme=http"
 
 
@@ -98,7 +99,7 @@ def test_only_what_is_missing_is_written_again(fitted, folder, monkeypatch) -> N
     fitted.simulate(out=folder)
     assert contents(folder) == whole
     assert sorted(names) == sorted(
-        [".lock", "manifest.json", part.name, record_path(part).name, "manifest.json"]
+        [".lock", "manifest.json", part.name, record_path(part).name, "manifest.json", "run.key"]
     )
 
 

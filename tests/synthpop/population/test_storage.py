@@ -22,6 +22,7 @@ from synthpop.pipeline import write_blocks
 from synthpop.pipeline.simulate import simulate_block
 from synthpop.population.folders import record_path
 from synthpop.population.manifest import RUNNING, Manifest
+from synthpop.population.run_key import read_key
 from synthpop.population.storage import read_manifest, write_manifest
 from synthpop.population.verify import verify
 from tests.small import small_frame, small_pipeline, small_survey
@@ -115,7 +116,10 @@ def test_the_manifest_tells_how_to_repeat_the_run(fitted, tmp_path) -> None:
     population = fitted.simulate(out=tmp_path / "p", scale=2)
     manifest = json.loads((tmp_path / "p" / "manifest.json").read_text())
     identity = manifest["identity"]
-    assert identity["seed"] == 7
+    stored = read_key(tmp_path / "p")
+    assert stored is not None
+    assert stored[1]["seed"] == 7
+    assert identity["seed"] == stored[0].seal("seed", 7)
     assert identity["scale"] == 2
     assert [stage["type"] for stage in identity["recipe"]][:2] == ["structure", "derive"]
     assert (
@@ -482,8 +486,9 @@ def test_the_command_line_tells_and_takes_up_the_seed(tmp_path) -> None:
         assert done.exit_code == 0, done.output
         told.append(done.output.splitlines()[0])
     assert told[0] == told[1]
-    seed = open_population(tmp_path / "run").manifest.identity.seed
-    assert told[0] == f"Seed {seed}."
+    stored = read_key(tmp_path / "run")
+    assert stored is not None
+    assert told[0] == f"Seed {stored[1]['seed']}."
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0b"])

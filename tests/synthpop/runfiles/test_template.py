@@ -13,6 +13,7 @@ from synthpop import Components, Pipeline, assess_fit, load_demo_survey, run
 from synthpop.microdata.formats.atomic import relative_path
 from synthpop.microdata.messages.errors import InputError
 from synthpop.profile.profile import profile_survey
+from synthpop.runfiles.checks import faults_of_data
 from synthpop.runfiles.runfile import load_runfile
 from synthpop.runfiles.template import starter_runfile
 from synthpop.runfiles.template_text import profile_table
@@ -68,6 +69,17 @@ def test_many_variables_of_households_are_not_all_copied(tmp_path: Path) -> None
     shared = [x.name for x in others if getattr(x, "by_household", None) == "shared"]
     assert sorted([*copied, *shared]) == sorted(f"h{number}" for number in range(30))
     Pipeline([structure]).fit(plan.read_survey(), seed=1)
+
+
+def test_classes_of_classes_are_derived_from_what_is_simulated(tmp_path: Path) -> None:
+    frame = small_frame(150)
+    rooms = np.arange(len(frame)) % 48
+    frame["two"] = rooms // 24  # coarse classes come before the finer ones in the file
+    frame["four"] = rooms // 12
+    frame["rooms"] = rooms
+    assert faults_of_data(load_runfile(of_frame(frame, tmp_path))) == []
+    profile = profile_survey(frame)
+    assert [profile.column(name).detail for name in ("two", "four")] == ["rooms", "rooms"]
 
 
 def test_predictors_have_no_more_combinations_than_models_can_tell_apart() -> None:

@@ -258,11 +258,11 @@ def test_synthetic_population_in_memory_and_on_disk(tmp_path: Path) -> None:
     fitted = synthpop.Pipeline([synthpop.Structure(["age"])]).fit(
         Survey(data, weight="w", household="hid"), seed=1
     )
-    population = fitted.simulate(seed=5)
+    population = fitted.simulate(seed=5, key=bytes(16))
     survey = draw_sample(population, Cluster("hid", SimpleRandom(10)), seed=1)
     assert survey.n_households == 10
     assert survey.weights.sum() == pytest.approx(5 * survey.n_persons)
-    written = fitted.simulate(out=tmp_path / "population", seed=5)
+    written = fitted.simulate(out=tmp_path / "population", seed=5, key=bytes(16))
     again = draw_sample(written, Cluster("hid", SimpleRandom(10)), seed=1)
     assert again.frame["age"].tolist() == survey.frame["age"].tolist()
 

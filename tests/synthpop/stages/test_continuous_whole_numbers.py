@@ -53,7 +53,7 @@ def test_the_same_from_a_folder_and_for_later_steps(tmp_path) -> None:
         Components("children", parts=["a", "b"], by=["sex"]),
     ]
     fitted = Pipeline(steps).fit(Survey(frame, **ROLES), seed=1)
-    one, two = fitted.simulate(), fitted.simulate(out=tmp_path / "p")
+    one, two = (fitted.simulate(key=bytes(16), out=out) for out in (None, tmp_path / "p"))
     assert_same_frame(one.frame(), open_population(tmp_path / "p").frame())
     people = two.frame()
     assert people["children"].dtype == "int64"

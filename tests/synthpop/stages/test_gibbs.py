@@ -24,6 +24,8 @@ from tests.reference_data import survey_data
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame
 
+pytestmark = pytest.mark.usefixtures("one_key")
+
 AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
 FIRST = Categorical(["one", "two", "three"], predictors="basic")
 

@@ -171,7 +171,7 @@ def top_persons(seed: int | None) -> int:
     """Persons in the top class of one group, in ten blocks of three draws each."""
     chosen = 0
     for stratum in range(10):
-        block = Block(stratum, 0, np.array([0]), {}, seed=seed)
+        block = Block(stratum, 0, np.array([0]), {}, shared=Streams(seed).at)
         rng = np.random.default_rng([stratum, seed or stratum])
         draws = GroupDraws.of_block(block, 10, "income", (2, 3), rng)
         for members in (30, 20, 10):
@@ -237,7 +237,7 @@ def test_each_block_and_stratum_begins_with_another_point():
     """Block b of stratum s of three takes point 3 b + s of every scrambled sequence."""
     starts = []
     for number, stratum in ((0, 1), (1, 2), (2, 0)):
-        block = Block(stratum, number, np.array([0]), {}, seed=7)
+        block = Block(stratum, number, np.array([0]), {}, shared=Streams(7).at)
         draws = GroupDraws.of_block(block, 3, "x", (2, 4), np.random.default_rng(1))
         assert [len(x) for x in (draws.classes, draws.top, draws.values)] == [2, 2, 8]
         starts.append(np.concatenate([draws.classes, draws.top, draws.values]))
@@ -365,7 +365,9 @@ def test_persons_draw_uniform_numbers_whatever_their_group():
     rng = np.random.default_rng(1)
     drawn = []
     for seed in range(300):
-        draws = GroupDraws.of_block(Block(0, 0, np.array([0]), {}, seed=seed), 1, "x", (3, 4), rng)
+        draws = GroupDraws.of_block(
+            Block(0, 0, np.array([0]), {}, shared=Streams(seed).at), 1, "x", (3, 4), rng
+        )
         groups = np.array([0, 1, 1, 2, 2, 2])
         shares = np.array([0.5, 0.1, 0.9, 0.3, 0.0, 1.0])
         drawn.append(draws.class_uniforms(groups, np.arange(6), shares, rng))

@@ -135,8 +135,8 @@ def test_calibrated_replicates(frame: pd.DataFrame) -> None:
     assert naive.variance > 1e-5
     assert calibrated.variance < 1e-20
     assert calibrated.calibrated
-    assert "calibrated anew" in calibrated.summary()
-    assert "not calibrated anew" in naive.summary()
+    assert "calibrated again" in calibrated.summary()
+    assert "not calibrated again" in naive.summary()
 
 
 def test_reference_calibrated_households() -> None:

@@ -210,7 +210,7 @@ class Indicator(Result):
         return np.column_stack([self.values - half, self.values + half])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a domain: estimate, rows, and standard error and interval if known."""
+        """Return one row per domain: estimate, rows, and standard error and interval if known."""
         frame = pd.DataFrame(
             {"estimate": self.values, "n": self.counts},
             index=pd.Index([OVERALL, *self.domains], name="domain"),

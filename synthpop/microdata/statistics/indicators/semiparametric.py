@@ -17,6 +17,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
@@ -108,7 +109,7 @@ class TailFit(Result):
         """
         rows = {"tail": self.in_tail, "outliers": self.outlier}.get(which)
         if rows is None:
-            what = f"{which!r} is not allowed"
+            what = message("{value} is not allowed", value=repr(which))
             raise InputError.of("tail", "which", what, "Use 'tail' or 'outliers'.")
         new = self.values.copy()
         units, first, back = np.unique(self.unit[rows], return_index=True, return_inverse=True)

@@ -35,7 +35,7 @@ def distribution(
 
     Returns
     -------
-    DataFrame, index "value", one column a level ("all" without `by`)
+    DataFrame, index "value", one column per level ("all" without `by`)
         Weighted share of the level's rows whose value is at most that of the index; NaN for a level
         without a value.
 

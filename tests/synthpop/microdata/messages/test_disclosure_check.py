@@ -1,4 +1,4 @@
-"""What statistics may leave the house: rounding, dominance, complements, changes."""
+"""What statistics may leave the office: rounding, dominance, complements, changes."""
 
 from __future__ import annotations
 

@@ -1,26 +1,26 @@
-"""Languages of pages: catalogues are complete for what pages say, and numbers follow."""
+"""Languages of pages: catalogues hold every message of the code and nothing else."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from babel.messages.catalog import Message as Entry
+from babel.messages.pofile import read_po
 
-from synthpop.microdata.messages import language
+import synthpop
 from synthpop.microdata.messages.language import (
-    catalogue,
     current_language,
     gettext,
     localised,
-    read_catalogue,
-    said,
     template_messages,
-    translated,
     translated_template,
     use_language,
 )
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import (
     change,
     count,
@@ -31,81 +31,146 @@ from synthpop.microdata.messages.text import (
     tick,
 )
 
-ROOT = Path(language.__file__).parents[2]
-TEMPLATES = ("microdata/pages/shell.html.j2", "microdata/pages/macros.html.j2",
-             "templates/report.html.j2")  # fmt: skip
-SOURCES = ("report/advice.py", "report/pairs.py", "report/recipe.py",
-           "report/risk.py", "report/sections.py", "report/summary.py", "report/variables.py",
-           "report/verdicts.py", "report/provenance.py", "evaluation/sentences.py",
-           "evaluation/verdict.py")  # fmt: skip
+ROOT = Path(synthpop.__file__).parents[1]
+CATALOGUES = {
+    "pages": ROOT / "synthpop" / "microdata" / "messages" / "locale" / "de.po",
+    "app": ROOT / "synthpop" / "app" / "locale" / "de.po",
+}
+PACKAGES = [ROOT / "synthpop", ROOT / "riskeval"]
+FIELD = re.compile(r"{{? ?([a-zA-Z_.0-9\[\]'\"|]+)[^{}]*}?}")
 
 
-def constants(tree: ast.Module) -> dict[str, str]:
-    """Texts that have a name in a module."""
-    return {
-        node.targets[0].id: node.value.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    }
+def entries(catalogue: str = "pages") -> list[Entry]:
+    """Entries of a catalogue but the header."""
+    with CATALOGUES[catalogue].open("rb") as source:
+        return [entry for entry in read_po(source) if entry.id]
 
 
-def messages_of(path: Path) -> set[str]:
-    """First arguments of gettext() and said() that are texts or names of texts."""
+def forms(entry: Entry) -> list[tuple[str, str]]:
+    """English and German of each form of an entry."""
+    if isinstance(entry.id, str):
+        return [(entry.id, entry.string)]
+    return list(zip(entry.id, entry.string, strict=True))
+
+
+KNOWN = {english for entry in entries() for english, _ in forms(entry)}
+
+
+def sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted(package.rglob("*.py"))
+
+
+def texts_of(node: ast.expr, named: dict[str, ast.expr]) -> Iterator[str]:
+    """Texts that an argument may be: itself, one of two, or what has its name in the module."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from (*texts_of(node.body, named), *texts_of(node.orelse, named))
+    elif isinstance(node, ast.Name) and node.id in named:
+        yield from texts_of(named[node.id], {})
+
+
+def messages_of(path: Path) -> Iterator[str]:
+    """What a module gives to `message` and `gettext`, and the nouns that it counts."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    named, messages = constants(tree), set()
+    named = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
-            continue
-        first = node.args[0]
-        if node.func.id in ("gettext", "said"):
-            if isinstance(first, ast.Constant):
-                messages |= {str(first.value)} - {""}
-            elif isinstance(first, ast.Name) and first.id in named:
-                messages.add(named[first.id])
-        if node.func.id == "table" and isinstance(first, ast.List):
-            messages |= {e.value for e in first.elts if isinstance(e, ast.Constant) and e.value}
-    return messages - {""}
+        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
+        if is_call and node.func.id in ("message", "gettext"):
+            yield from texts_of(node.args[0], named)
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_every_message_of_the_population_page_has_a_translation(name: str) -> None:
-    found = messages_of(ROOT / name)
-    assert found
-    assert {text for text in found if (text, 0) not in catalogue("de")} == set()
+def counted_nouns(path: Path) -> Iterator[tuple[str, str]]:
+    """Nouns that a module counts: behind one, and behind any other number."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if is_call and node.func.id == "plural" and isinstance(node.args[1], ast.Constant):
+            nouns = [noun.value for noun in node.args[1:] if isinstance(noun, ast.Constant)]
+            yield nouns[0], (nouns[1] if len(nouns) > 1 else f"{nouns[0]}s")
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_every_text_of_a_template_has_a_translation(name: str) -> None:
-    source = (ROOT / name).read_text(encoding="utf-8")
-    found = [*template_messages(source), *re.findall(r'_\("([^"]*)"\)', source)]
-    assert found
-    assert {text for text in found if (text, 0) not in catalogue("de")} == set()
+def page_templates() -> list[Path]:
+    return sorted(path for package in PACKAGES for path in package.rglob("*.j2"))
+
+
+def texts_of_template(path: Path) -> list[str]:
+    """Texts between the tags of a page, and sentences and words in its expressions."""
+    source = path.read_text(encoding="utf-8")
+    expressions = " ".join(re.findall(r"{[{%].*?[}%]}", source, re.DOTALL))
+    quoted = re.findall(r'"([^"]*)"', expressions)
+    return [
+        *template_messages(source),
+        *re.findall(r'_\("([^"]*)"\)', source),
+        *(text for text in quoted if re.match("[A-Z][a-z]|[a-z]+ [a-z]", text)),
+    ]
+
+
+def has_words(text: str) -> bool:
+    return re.search("[A-Za-z]{2}", FIELD.sub("", text)) is not None
+
+
+def test_every_message_of_the_code_has_a_translation() -> None:
+    absent = {
+        (path.relative_to(ROOT).as_posix(), text)
+        for path in sources()
+        for text in messages_of(path)
+        if has_words(text) and text not in KNOWN
+    }
+    assert absent == set()
+
+
+def test_every_counted_noun_has_a_translation() -> None:
+    known = {entry.id for entry in entries() if not isinstance(entry.id, str)}
+    assert {noun for path in sources() for noun in counted_nouns(path)} - known == set()
+
+
+@pytest.mark.parametrize("path", page_templates(), ids=lambda path: path.name)
+def test_every_text_of_a_page_template_has_a_translation(path: Path) -> None:
+    assert {text for text in texts_of_template(path) if text not in KNOWN} == set()
 
 
 def test_translations_name_the_same_values() -> None:
-    fields = re.compile(r"{{? ?[a-z_.]+ ?}?}")
-    for (message, _), text in catalogue("de").items():
-        assert set(fields.findall(message)) == set(fields.findall(text)), message
+    for entry in entries():
+        for english, german in forms(entry):
+            assert german, english
+            assert set(FIELD.findall(english)) == set(FIELD.findall(german)), english
+
+
+def test_every_translation_is_used() -> None:
+    used = {text for path in page_templates() for text in texts_of_template(path)}
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                used.add(node.value)
+    nouns = {f"{text}s" for text in used}
+    unused = [
+        entry.id
+        for entry in entries()
+        if not {english for english, _ in forms(entry)} <= used | nouns
+    ]
+    assert unused == []
 
 
 def test_numbers_follow_the_language() -> None:
     with use_language("de"):
         assert current_language() == "de"
-        assert count(1234567) == "1.234.567"
-        assert number(0.4132) == "0,413"
-        assert number(-1234.5) == "\u22121.234"
-        assert percent(0.1234) == "12,34 %"
-        assert percent(1e-9) == "< 0,01 %"
-        assert short_percent(0.12345) == "12,3 %"
-        assert change(0.0123) == "+1,2 %"
+        assert str(count(1234567)) == "1.234.567"
+        assert str(number(0.4132)) == "0,413"
+        assert str(number(-1234.5)) == "\u22121.234"
+        assert str(percent(0.1234)) == "12,34 %"
+        assert str(percent(1e-9)) == "< 0,01 %"
+        assert str(short_percent(0.12345)) == "12,3 %"
+        assert str(change(0.0123)) == "+1,2 %"
         assert tick(12.5) == "12,5"
-        assert plural(2, "block") == "2 Blöcke"
-        assert plural(1, "fallback was", "fallbacks were") == "1 Ersatzmodell war"
-        assert said("{ratio} times", ratio=number(2.5)) == "2,5 Mal"
-        assert said("a text that nobody translated {n}", n=1) == "a text that nobody translated 1"
+        assert str(plural(2, "block")) == "2 Blöcke"
+        assert str(plural(1, "fallback was", "fallbacks were")) == "1 Ersatzmodell war"
+        assert str(message("{ratio} times", ratio=number(2.5))) == "2,5 Mal"
+        assert str(message("a text without translation {n}", n=1)) == "a text without translation 1"
     assert count(1234567) == "1,234,567"
     assert current_language() == "en"
 
@@ -118,29 +183,9 @@ def test_templates_are_translated_between_their_tags() -> None:
         assert translated_template(source) == expected
 
 
-def test_a_catalogue_may_have_long_and_missing_texts() -> None:
-    text = 'msgid ""\n"one "\n"two"\nmsgstr "eins zwei"\n\n# note\nmsgid "no"\nmsgstr ""\n'
-    assert read_catalogue(text) == {("one two", 0): "eins zwei"}
-
-
 def test_example_of_use_language() -> None:
     with use_language("de"):
         assert (gettext("Summary"), localised("1,234.5")) == ("Zusammenfassung", "1.234,5")
-
-
-def test_example_of_said() -> None:
-    assert (
-        said("Give {variable} the predictor {other}.", variable="job", other="age")
-        == "Give job the predictor age."
-    )
-
-
-def test_example_of_translated() -> None:
-    with use_language("de"):
-        assert (translated("1 of 4 limits is exceeded."), translated("age")) == (
-            "1 von 4 Grenzen wird überschritten.",
-            "age",
-        )
 
 
 def test_example_of_template_messages() -> None:
@@ -148,9 +193,3 @@ def test_example_of_template_messages() -> None:
         "{{ n }} persons",
         "Why",
     ]
-
-
-def test_example_of_read_catalogue() -> None:
-    assert read_catalogue(
-        'msgid "row"\nmsgid_plural "rows"\nmsgstr[0] "Zeile"\nmsgstr[1] "Zeilen"\n'
-    ) == {("row", 0): "Zeile", ("row", 1): "Zeilen"}

@@ -26,7 +26,7 @@ def test_a_figure_shows_itself() -> None:
     figure.subplots().set_title("Ages <b>")
     assert isinstance(figure, Picture)
     assert figure._repr_svg_().startswith("<svg")
-    assert 'aria-label="Ages &lt;b>"' in figure._repr_svg_()
+    assert 'aria-label="Ages &lt;b&gt;"' in figure._repr_svg_()
 
 
 def test_figures_of_a_result_are_shown_together() -> None:

@@ -1,0 +1,212 @@
+"""Attacks by fewer keys than the intruder knows: who knows six things also knows three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from riskeval.attacks.counting.disco import disco
+from riskeval.attacks.entry import COUNTED, AttackEntry, AttackInput
+from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber
+from riskeval.attacks.shares import Excess
+from riskeval.shared.measurement import Measurement, attribution
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.results import TableResult
+from synthpop.microdata.messages.text import formatted, join, plural
+
+MOST_SUBSETS = 60
+LEAST_KEYS = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FewerKeys(TableResult):
+    """The attack on one target by subsets of the keys.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a subset: `keys`, `rate`, `holdout`, `excess`, `lower`, `upper` (corrected for the
+        number of subsets).
+    keys : tuple of str
+        The subset whose excess over strangers is the clearest.
+    target : str
+    rate : float
+        Share of the persons whose own value, and no other, these keys lead to.
+    excess : Excess
+        Of that subset, corrected for the choice.
+    n_original : int
+    unit : {"records", "households"}
+    """
+
+    table: pd.DataFrame
+    keys: tuple[str, ...]
+    target: str
+    rate: float
+    excess: Excess
+    n_original: int
+    unit: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """NaN: the interval is that of the excess."""
+        return float("nan"), float("nan")
+
+    def summary(self) -> str:
+        """Say which keys lead furthest."""
+        return message(
+            "Of {n} of the keys, {keys} tell most about {value} beyond strangers: {rate} "
+            "against {holdout_rate} of strangers; {verdict}.",
+            n=plural(len(self.table), "subset"),
+            keys=join(self.keys),
+            value=self.target or "unique persons",
+            rate=formatted(self.rate, ".3g"),
+            holdout_rate=formatted(self.excess.holdout_rate, ".3g"),
+            verdict=self.excess.verdict,
+        )
+
+
+def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the subsets of the keys, without all of them, the largest first.
+
+    At most 60: of many keys those that leave out few, and the small ones.
+
+    Examples
+    --------
+    >>> subsets_of(["a", "b", "c"])
+    [('a', 'b'), ('a', 'c'), ('b', 'c'), ('a',), ('b',), ('c',)]
+    """
+    sizes = range(len(keys) - 1, LEAST_KEYS - 1, -1)
+    every = [subset for size in sizes for subset in combinations(keys, size)]
+    if len(every) <= MOST_SUBSETS:
+        return every
+    step = len(every) / MOST_SUBSETS
+    return [every[int(i * step)] for i in range(MOST_SUBSETS)]
+
+
+def fewer_keys(
+    attack: Callable[[tuple[str, ...]], Any], keys: Sequence[str], target: str
+) -> FewerKeys | None:
+    """Run an attack by each subset of the keys; None where none can be compared with strangers.
+
+    Parameters
+    ----------
+    attack : callable
+        Function of keys to a result with `rate`, `excess` and `n_original`.
+    keys : sequence of str
+    target : str
+
+    Returns
+    -------
+    FewerKeys or None
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": range(30), "sex": [0, 1] * 15, "ill": [0, 0, 1] * 10})
+    >>> others = people.assign(ill=0)
+    >>> found = fewer_keys(
+    ...     lambda keys: disco(people, people, list(keys), "ill", holdout=others, draws=0),
+    ...     ["age", "sex"], "ill",
+    ... )
+    >>> found.keys, found.rate
+    (('age',), 1.0)
+    """
+    rows, results = [], {}
+    subsets = subsets_of(keys)
+    for subset in subsets:
+        result = attack(subset)
+        if result.excess is None:
+            continue
+        beyond = Excess(
+            result.excess.rate, result.excess.holdout_rate, result.excess.difference,
+            *_widened(result.excess, len(subsets)), result.excess.n, result.excess.n_holdout,
+            result.excess.confidence, result.excess.n_tests * len(subsets), result.excess.overlap,
+        )  # fmt: skip
+        results[subset] = (result, beyond)
+        rows.append({
+            "keys": ", ".join(subset), "rate": result.rate, "holdout": beyond.holdout_rate,
+            "excess": beyond.difference, "lower": beyond.lower, "upper": beyond.upper,
+        })  # fmt: skip
+    if not results:
+        return None
+    best = max(results, key=lambda subset: results[subset][1].lower)
+    result, beyond = results[best]
+    return FewerKeys(
+        pd.DataFrame(rows),
+        best,
+        target,
+        float(result.rate),
+        beyond,
+        int(result.n_original),
+        getattr(result, "unit", "records"),
+    )
+
+
+def _widened(one: Excess, n_subsets: int) -> tuple[float, float]:
+    """Both ends of an interval, corrected for the choice among subsets."""
+    stretch = one.stretch(n_subsets)
+    return (
+        one.difference - (one.difference - one.lower) * stretch,
+        one.difference + (one.upper - one.difference) * stretch,
+    )
+
+
+FEWER_KEYS = attribution(
+    "fewer_keys",
+    "DiSCO of fewer keys",
+    "share of the original records whose keys, or some of them, lead to their own value, and no "
+    "other, in the release; by the subset of the keys that tells most beyond strangers",
+    RAAB,
+)
+
+
+def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
+    if len(inputs.keys) <= LEAST_KEYS:
+        raise InputError.of("fewer keys", "keys", f"are {len(inputs.keys)}: there are no fewer")
+
+    def attack(keys: tuple[str, ...]) -> Any:
+        fewer = replace(inputs, keys=keys)
+        n_groups = None if target in inputs.categorical else inputs.n_groups
+        return disco(
+            inputs.original, inputs.synthetic, fewer.scenario_about(COUNTED, [target]),
+            fewer.named(target), holdout=inputs.holdout, n_groups=n_groups, draws=0,
+            seed=inputs.seed,
+        )  # fmt: skip
+
+    result = fewer_keys(attack, inputs.keys, target)
+    if result is None:
+        raise InputError.of("fewer keys", "hold-out", "has nobody to compare with")
+    return result
+
+
+def fewer_key_numbers(result: FewerKeys) -> list[AttackNumber]:
+    """DiSCO by the strongest subset of the keys beside strangers."""
+    one = Measurement(
+        FEWER_KEYS, result.rate, result.target, records=result.n_original,
+        baseline=result.excess.holdout_rate, against=OUTSIDE, note=", ".join(result.keys),
+    )  # fmt: skip
+    return [AttackNumber(one, "strangers", result.excess)]
+
+
+ATTACK = AttackEntry(
+    name="fewer_keys",
+    rank=45,
+    title="Fewer keys",
+    question="Which of the keys tell most about persons of the original, beyond strangers?",
+    story="forgets some keys, and believes what all synthetic persons with the rest agree on",
+    blind_spots="keys that are changed; subsets of the keys beyond the sixty that are tried",
+    function=fewer_keys,
+    target="categorical",
+    honours=COUNTED,
+    run=_run_fewer_keys,
+    numbers=fewer_key_numbers,
+    needs_holdout=True,
+    exact_keys=True,
+    blind_to=("half", "holes", "noise"),
+    compared=False,
+)

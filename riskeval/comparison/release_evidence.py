@@ -1,0 +1,85 @@
+"""What speaks against a release beside its numbers: copies, and what its columns give away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from riskeval.attacks.counting.copies import copied_values
+from riskeval.attacks.synthetic_verdict import copied_value_evidence
+from riskeval.comparison.alignment import Aligned
+from riskeval.comparison.request import CompareRequest
+from riskeval.shared.measurement import Measurement
+from riskeval.verdict.amounts import amount_evidence
+from riskeval.verdict.file import file_evidence
+from riskeval.verdict.verdict import Finding, ReleaseVerdict, verdict_of
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.text import percent
+
+FEW_VALUES = 30
+"""Distinct numbers from which on a variable is an amount."""
+
+
+def release_evidence(request: CompareRequest, aligned: Aligned) -> list[Finding]:
+    """Return amounts of the original that stand in the release, and what its columns give away."""
+    release = aligned.release
+    keys = [name for name in request.keys if name in release.frame]
+    household = request.household if request.household in release.frame else None
+    found = _amounts(request, aligned)
+    return found + file_evidence(
+        release.frame, keys, roles=[*request.roles(), *([household] if household else [])],
+        household=household, k=request.limits.k or 3, persons=release.kind == "perturbed",
+    )  # fmt: skip
+
+
+def _amounts(request: CompareRequest, aligned: Aligned) -> list[Finding]:
+    names = [
+        name for name in request.numeric
+        if name not in aligned.not_compared and request.original[name].nunique() > FEW_VALUES
+    ]  # fmt: skip
+    if not names:
+        return []
+    rows = aligned.release.rows
+    if rows is not None:
+        return amount_evidence(request.original.iloc[rows].reset_index(drop=True),
+                               aligned.release.frame, names)  # fmt: skip
+    try:
+        copied = copied_values(
+            request.original, aligned.release.frame, names, amounts=names, holdout=request.holdout
+        )
+    except InputError:  # amounts that are no numbers everywhere: they are not compared either
+        return []
+    return copied_value_evidence(copied)
+
+
+def release_verdict(
+    kind: str, evidence: Iterable[Finding], measured: Iterable[Measurement]
+) -> ReleaseVerdict:
+    """Return the verdict on a release from its numbers and what else was found.
+
+    Records that are repeated beyond natural duplicates are no matter of a limit; a loss of utility
+    says nothing about publishing.
+    """
+    found, risks = list(evidence), []
+    for one in measured:
+        if one.info.name == "identical" and one.within is False:
+            text = message(
+                "{share} of the records equal a record of the original, where {usual} would by "
+                "chance", share=percent(one.value, 1), usual=percent(one.baseline, 1),
+            )  # fmt: skip
+            found.insert(0, Finding("copied records", text, value=one.value, limit=one.limit,
+                                     limit_source=one.limit_source,
+                                     records=round(one.value * one.records)))  # fmt: skip
+        elif one.info.group != "utility":
+            risks.append(one)
+    open_ends = [
+        one.title + ": " + (one.note or message("could not be measured")) for one in risks
+        if np.isnan(one.value) and one.limit is None and one.info.name in NEEDED
+    ]  # fmt: skip
+    return verdict_of(found, risks, not_tried=open_ends)
+
+
+NEEDED = ("worst_risk", "membership", "identical", "record_linkage")
+"""Numbers whose absence leaves a kind of intruder untried."""

@@ -1,0 +1,102 @@
+"""The folder of a protected file that may leave the house."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from riskeval.attacks.guessed_seeds import guessed_seeds
+from riskeval.protection.release import release_file
+from riskeval.report.protection_verdicts import verdict_rows
+from riskeval.session.session import ProtectionSession
+from synthpop.microdata.formats.dictionary_file import write_dictionary
+from synthpop.microdata.formats.files import WRITERS, write_table
+from synthpop.microdata.formats.losses import losses
+from synthpop.microdata.formats.release_folder import (
+    DICTIONARY,
+    PAGE,
+    write_release,
+    write_verdict,
+)
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of
+from synthpop.microdata.messages.errors import Faults, GuaranteeError
+from synthpop.microdata.messages.language import use_language
+from synthpop.microdata.statistics.streams import is_secret
+
+
+def release_session(
+    session: ProtectionSession,
+    target: Path | str,
+    *,
+    formats: Sequence[str] = ("parquet",),
+    language: str = "en",
+    on_losses: Callable[[list[str]], None] = lambda _: None,
+    **options: Any,
+) -> Path:
+    """Write the folder that may leave: data, dictionary, external page, verdict, list of contents.
+
+    No seed, no step's arguments and nothing of the original go with it. Records are in a fresh
+    random order with new household numbers. The file is attacked before it is written
+    (`guessed_seeds`).
+
+    options: ``drop``, ``identifiers`` and ``order`` of `release_file`
+    Raises InputError: a step that draws from a seed which can be guessed, an unknown format.
+        OutputError: the target is there. GuaranteeError: the attack finds the draws.
+    """
+    faults = Faults("release")
+    for number, step in enumerate(session.steps, 1):
+        if step.seed is not None and not is_secret(step.seed):
+            what = f"draws from the seed {step.seed}, which can be guessed"
+            hint = "Repeat the step without a seed, or run the plan by riskeval release."
+            faults.add(f"step {number}, {step.verb}", what, hint=hint)
+    endings = [f".{name.lower().lstrip('.')}" for name in formats]
+    for ending in endings:
+        if ending not in WRITERS:
+            known = ", ".join(name.lstrip(".") for name in WRITERS)
+            faults.add("format", f"{ending} is unknown", hint=f"Give {known}.")
+    faults.raise_if_any()
+    home = session.roles.household
+    frame = release_file(
+        session.current_frame(),
+        household=home,
+        dictionary=dictionary_of(session.original_frame),
+        **options,
+    )
+    shown = home if home in frame else None
+    attack = guessed_seeds(frame, _present(session, frame), household=shown)
+    if attack.found:
+        raise GuaranteeError(f"release: {attack.summary()} Nothing was written.")
+    notes = [attack.summary()]
+    if options.get("order") == "keep":
+        notes.append("The order of the records is that of the source, as the plan says.")
+
+    def write(draft: Path) -> Mapping[str, Any]:
+        for ending in endings:
+            on_losses(losses(frame, draft / f"protected{ending}"))
+            write_table(frame, draft / f"protected{ending}")
+        known = dictionary_of(frame).variables
+        names = [str(name) for name in frame.columns]
+        complete = Dictionary([known.get(name, Variable(name)) for name in names])
+        write_dictionary(complete, draft / DICTIONARY)
+        session.report(draft / PAGE, audience="external", language=language)
+        with use_language(language):
+            write_verdict(draft, verdict_rows(session, external=True), notes)
+        data = {"name": "protected", "records": len(frame), "columns": names}
+        return {"synthetic": False, "data": [data]}
+
+    return write_release(Path(target), write)
+
+
+def _present(session: ProtectionSession, frame: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the steps with those of their columns that the released file has."""
+    steps: list[tuple[str, Mapping[str, Any]]] = []
+    for step in session.steps:
+        arguments = dict(step.parameters)
+        for name in ("variables", "columns"):
+            if name in arguments:
+                columns = arguments[name]
+                listed = [columns] if isinstance(columns, str) else columns
+                arguments[name] = [column for column in listed if column in frame]
+        steps.append((step.verb, arguments))
+    return steps

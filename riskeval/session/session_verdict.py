@@ -1,0 +1,31 @@
+"""The verdict on the current file of a protection session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from riskeval.session.roles import SessionRoles
+from riskeval.shared.measurement import Measurement
+from riskeval.verdict.amounts import amount_evidence
+from riskeval.verdict.file import columns_not_tried, file_evidence
+from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
+from synthpop.microdata.frame.frames import is_number
+
+
+def session_verdict(
+    original: pd.DataFrame,
+    current: pd.DataFrame,
+    roles: SessionRoles,
+    measured: Iterable[Measurement],
+) -> ReleaseVerdict:
+    """Judge limits, unchanged amounts of numeric keys, and every column of the current file."""
+    named = {*roles.keys, *roles.numeric, *roles.sensitive, *roles.pram}
+    named |= {one for one in (roles.weights, roles.household) if one is not None}
+    numeric = [name for name in roles.numeric if is_number(current[name])]
+    found = amount_evidence(original, current, numeric)
+    found += file_evidence(
+        current, roles.keys, roles=named, weights=roles.weights, household=roles.household
+    )
+    return verdict_of(found, measured, not_tried=columns_not_tried(current, named))

@@ -1,0 +1,163 @@
+"""The folder of a population, or of its replicates, that may leave the house."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from riskeval.protection.release import release_file
+from synthpop.evaluation.guessed_draws import guessed_draws
+from synthpop.microdata.formats.dictionary_file import write_dictionary
+from synthpop.microdata.formats.files import WRITERS, write_table
+from synthpop.microdata.formats.losses import losses
+from synthpop.microdata.formats.places import Place, place
+from synthpop.microdata.formats.release_folder import (
+    DICTIONARY,
+    PAGE,
+    write_release,
+    write_verdict,
+)
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
+from synthpop.microdata.messages.errors import GuaranteeError, InputError, OutputError
+from synthpop.microdata.messages.events import Event, Listener, silent
+from synthpop.microdata.messages.language import use_language
+from synthpop.population.folders import MANIFEST
+from synthpop.population.population import Population, open_population
+from synthpop.report.stored import FILE, load_report
+from synthpop.report.write import stored_facts, write_stored
+from synthpop.sampling.designs import SimpleRandom
+from synthpop.sampling.draw import draw_sample
+from synthpop.sampling.stage_designs import Cluster
+from synthpop.stages.structure import Structure
+
+NOT_JUDGED = (
+    "Neither fit nor risk was judged: the folder has no facts of a report. Run its run file, or "
+    "judge the file with riskeval."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRequest:
+    """What is to be released, and how."""
+
+    formats: Sequence[str] = ("parquet",)
+    sample: int | None = None  # draw so many households (persons where there are none)
+    language: str = "en"
+    title: str | None = None
+    on_losses: Callable[[list[str]], None] = lambda _: None
+    listener: Listener = silent
+
+
+def release_population(folder: Place | str, target: Path | str, request: ReleaseRequest) -> Path:
+    """Write the folder that may leave: data, dictionary, external page, verdict, list of contents.
+
+    Nothing of the run goes with it: no seed, no key, no record of the fit, no fact of the survey.
+    Households, and members in them, are in random order with new numbers. Each file is attacked
+    before it is written (`guessed_draws`).
+
+    folder: of a population, or of replicates
+    Raises OutputError: drawn without a secret key, an unknown format, a target that is there.
+        GuaranteeError: the attack finds the draws.
+    """
+    home = place(folder)
+    populations = _populations(home)
+    for path, population in populations.items():
+        if not population.manifest.identity.sealed:
+            raise OutputError(
+                f"{path} was made without a secret key: its draws follow from its seed. Make it "
+                "again in another folder, and release that one."
+            )
+    endings = [f".{name.lower().lstrip('.')}" for name in request.formats]
+    unknown = [name for name in endings if name not in WRITERS]
+    if unknown or not endings:
+        known = ", ".join(name.lstrip(".") for name in WRITERS)
+        hint = f"Give {known}."
+        raise InputError.of("release", "format", f"{', '.join(unknown) or 'none'} is unknown", hint)
+
+    def write(draft: Path) -> Mapping[str, Any]:
+        notes, facts = [], []
+        for number, population in enumerate(populations.values(), 1):
+            request.listener(Event("progress", "release", number - 1, len(populations)))
+            name = "sample" if request.sample else "population"
+            name = name if len(populations) == 1 else f"{name}-{number:04d}"
+            frame = released_frame(population, request.sample)
+            notes.append(f"{name}: {_attacked(frame, population)}")
+            for ending in endings:
+                request.on_losses(losses(frame, draft / f"{name}{ending}"))
+                write_table(frame, draft / f"{name}{ending}")
+            facts.append({"name": name, "records": len(frame), "columns": list(frame.columns)})
+            if number == 1:
+                _write_dictionary(frame, draft / DICTIONARY)
+        _write_page(home, next(iter(populations.values())), draft, request, notes)
+        request.listener(Event("end", "release", len(populations), len(populations)))
+        return {"synthetic": True, "data": facts}
+
+    return write_release(Path(target), write)
+
+
+def _populations(home: Place) -> dict[Place, Population]:
+    """Return the population of a folder, or the replicates below it."""
+    if (home / MANIFEST).exists() or not home.is_dir():
+        return {home: open_population(home)}
+    below = sorted((path for path in home.iterdir() if (path / MANIFEST).exists()), key=str)
+    return {path: open_population(path) for path in below} or {home: open_population(home)}
+
+
+def released_frame(population: Population, sample: int | None = None) -> pd.DataFrame:
+    """Return the persons, or those of some households drawn at random, as they may leave."""
+    home, person = population.roles.household, population.roles.person
+    frame = population.frame()
+    if sample is not None:
+        unit = Cluster(home, SimpleRandom(sample)) if home else SimpleRandom(sample)
+        dictionary = dictionary_of(frame)
+        frame = with_dictionary(draw_sample(frame, unit).frame, dictionary)
+    identifiers = [person] if person else []
+    released: pd.DataFrame = release_file(frame, household=home, identifiers=identifiers)
+    return released
+
+
+def _attacked(frame: pd.DataFrame, population: Population) -> str:
+    """Attack a file as it leaves; say what was found, and end where it is more than chance."""
+    recipe = population.manifest.identity.recipe
+    step = next((one for one in recipe if one.get("type") == "structure"), None)
+    if step is None:
+        return "No step copied households: no draws of donors were attacked."
+    structure = Structure(list(step["variables"]), jitter=step.get("jitter"))
+    roles = population.roles
+    result = guessed_draws(
+        frame,
+        structure=structure,
+        household=roles.household,
+        strata=roles.strata,
+        rows_per_block=population.manifest.identity.rows_per_block,
+    )
+    if result.found:
+        raise GuaranteeError(f"release: {result.summary()} Nothing was written.")
+    return result.summary()
+
+
+def _write_dictionary(frame: pd.DataFrame, path: Path) -> None:
+    known = dictionary_of(frame).variables
+    write_dictionary(Dictionary([known.get(name, Variable(name)) for name in frame.columns]), path)
+
+
+def _write_page(
+    home: Place, population: Population, draft: Path, request: ReleaseRequest, notes: list[str]
+) -> None:
+    """Write the external page and the verdict, as far as something was judged."""
+    rows: list[Mapping[str, str]] = []
+    if (home / FILE).exists():
+        source = load_report(home)
+        if request.title is not None:
+            source = replace(source, title=request.title)
+        language = request.language
+        write_stored(draft / PAGE, source, population, audience="external", language=language)
+        with use_language(request.language):
+            rows = stored_facts(source, population, True)["verdicts"]
+    else:
+        notes = [NOT_JUDGED, *notes]
+    write_verdict(draft, rows, notes)

@@ -1,0 +1,135 @@
+"""Who guesses what the draws of a release came from finds the survey; nobody can guess a key."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from riskeval import copied_values
+from riskeval.protection.release import release_file
+from synthpop import (
+    Categorical,
+    FittedPipeline,
+    Pipeline,
+    Structure,
+    guessed_draws,
+    load_demo_survey,
+    open_population,
+)
+from synthpop.microdata.messages.errors import InputError
+from synthpop.sampling import Cluster, SimpleRandom
+from synthpop.sampling.draw import draw_sample
+
+STRUCTURE = Structure(["relation", "age", "rb090"], jitter={"age": 2})
+GUESSES = [*range(12), 2026]
+OF_A_TABLE = {"structure": STRUCTURE, "household": "db030", "strata": "db040"}
+
+
+@pytest.fixture(scope="module")
+def survey():  # type: ignore[no-untyped-def]
+    return load_demo_survey()
+
+
+@pytest.fixture(scope="module")
+def fitted(survey) -> FittedPipeline:
+    return Pipeline([STRUCTURE]).fit(survey, seed=1)
+
+
+def test_a_seed_that_is_known_gives_the_households_of_the_survey(fitted, survey) -> None:
+    """The attack succeeds where draws come from the seed, so that it can fail elsewhere."""
+    result = guessed_draws(fitted.simulate(), survey=survey, guesses=GUESSES)
+    assert result.found == "seed 1"
+    assert result.p_value < 1e-50
+    assert len(result.table) > 8000
+    assert result.table["right"].mean() > 0.99
+    assert (result.recovered, result.unique) == (943, 1706)
+    assert "943 of 1,706 households of three or more persons" in result.summary()
+
+
+def test_a_replicate_and_a_table_are_found_too(fitted, survey) -> None:
+    replicate = next(fitted.replicates(1, scale=0.3)).frame()
+    found = guessed_draws(replicate, guesses=GUESSES, **OF_A_TABLE).found
+    assert found == "replicate 1 of seed 1"
+    table = fitted.simulate(scale=0.3).frame()
+    assert guessed_draws(table, guesses=GUESSES, **OF_A_TABLE).found == "seed 1"
+    whole_copies = Pipeline([Structure(["relation", "age", "rb090"])]).fit(survey, seed=5)
+    assert guessed_draws(whole_copies.simulate(scale=0.3), guesses=GUESSES).found == "seed 5"
+
+
+def test_a_key_that_can_be_guessed_is_found(fitted) -> None:
+    population = fitted.simulate(scale=0.3, key=(7).to_bytes(64, "big"), seed=7)
+    assert guessed_draws(population, guesses=GUESSES).found == "key 7"
+
+
+def test_the_manifest_of_a_run_without_a_key_is_enough(fitted, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("synthpop.population.storage.key_of_run", lambda *_: None)
+    fitted.simulate(scale=0.3, seed=918273645, out=tmp_path / "old")
+    monkeypatch.undo()
+    old = open_population(tmp_path / "old")
+    assert guessed_draws(old, guesses=[]).found == "seed 918273645"
+
+
+@pytest.mark.parametrize("kind", ["population", "replicate", "protected", "sample"])
+def test_nothing_follows_from_what_is_drawn_with_a_key(kind: str, fitted, survey, tmp_path) -> None:
+    """Every kind of release: with code, manifest and guessable numbers nothing beyond chance."""
+    if kind == "replicate":
+        made = next(fitted.replicates(1, scale=0.3, out=tmp_path / "r"))
+    else:
+        made = fitted.simulate(scale=0.3, out=tmp_path / "p")
+    options = {}
+    if kind == "protected":
+        made, options = release_file(made.frame(), household="db030"), OF_A_TABLE
+    if kind == "sample":
+        design = Cluster("db030", SimpleRandom(9000))
+        made, options = draw_sample(made, design, seed=1).frame, OF_A_TABLE
+    result = guessed_draws(made, survey=survey, guesses=range(300), **options)
+    assert result.found == ""
+    assert result.table.empty
+    assert result.alike < 1.2 * result.expected
+    assert result.n_households > 1000
+    assert "better than chance" in result.summary()
+
+
+def test_chance_is_not_taken_for_a_finding(survey) -> None:
+    """Wrong guesses of a population that is open: no more than one in a thousand is believed."""
+    made = Pipeline([Structure(["rb090"])]).fit(survey, seed=10**9 + 7).simulate(scale=0.05)
+    households = made.frame()
+    found = guessed_draws(
+        households, structure=Structure(["rb090"]), household="db030", strata="db040",
+        guesses=range(2000),
+    )  # fmt: skip
+    assert found.found == ""
+
+
+def test_copied_values_says_what_can_be_guessed(fitted, survey, tmp_path) -> None:
+    names, options = ["age", "rb090"], {"household": "db030"}
+    old = copied_values(survey.frame, fitted.simulate(scale=0.3), names, **options)
+    assert "One of" in old.summary()
+    assert "is right (seed 1)" in old.summary()
+    new = copied_values(
+        survey.frame, fitted.simulate(scale=0.3, out=tmp_path / "p"), names, **options
+    )
+    assert "better than chance" in new.summary()
+    table = copied_values(survey.frame, fitted.simulate(scale=0.3).frame(), names, **options)
+    assert table.notes == ()
+
+
+def test_the_population_of_other_steps_says_that_it_cannot_be_tried() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "h": [1, 2]})
+    with pytest.raises(InputError, match="no step of the recipe copies households"):
+        guessed_draws(frame)
+    with pytest.raises(InputError, match="'age'"):
+        guessed_draws(frame, structure=Structure(["age"]))
+
+
+def test_persons_without_households_and_missing_numbers(survey) -> None:
+    frame = survey.frame.copy()
+    frame["age"] = frame["age"].astype("float64").where(np.arange(len(frame)) % 7 > 0)
+    data = type(survey)(frame, weight="rb050", household="db030")
+    steps = [Structure(["rb090", "age"], jitter={"age": 1}), Categorical("pl030")]
+    made = Pipeline(steps).fit(data, seed=3)
+    assert guessed_draws(made.simulate(scale=0.3), survey=data, guesses=GUESSES).found == "seed 3"
+    persons = type(survey)(frame, weight="rb050")
+    alone = Pipeline([Structure(["rb090", "age"])]).fit(persons, seed=4)
+    assert guessed_draws(alone.simulate(scale=0.1), guesses=GUESSES).found == "seed 4"

@@ -1,0 +1,134 @@
+"""The folder of a population that may leave, and what it does not hold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from synthpop import Pipeline, guessed_draws, open_population
+from synthpop.cli import main
+from synthpop.cli.release_folder import ReleaseRequest, release_population
+from synthpop.evaluation.assess_fit import assess_fit
+from synthpop.microdata.messages.errors import GuaranteeError, InputError, OutputError
+from synthpop.population.run_key import read_key
+from synthpop.population.storage import add_file
+from synthpop.report.stored import store_report
+from synthpop.report.write import report_source
+from synthpop.stages.structure import Structure
+from tests import console
+from tests.small import small_survey
+
+call = partial(console.call, main)
+SEED = 987654321098
+STRUCTURE = Structure(["age", "sex"], jitter={"age": 1})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    survey = small_survey()
+    fitted = Pipeline([STRUCTURE]).fit(survey, seed=SEED)
+    population = fitted.simulate(out=folder / "p")
+    source = report_source(survey, population, assess_fit(survey, population))
+    add_file(folder / "p", store_report(folder / "p", source))
+    for _ in fitted.replicates(2, out=folder / "r", scale=0.5):
+        pass
+    return folder
+
+
+def test_the_folder_holds_what_may_leave_and_nothing_else(made: Path, tmp_path: Path) -> None:
+    done = call("release", made / "p", "--to", "out", "--format", "csv", "--format", "parquet",
+                "--title", "People of nowhere", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "out"
+    assert {path.name for path in out.iterdir()} == {
+        "contents.json", "dictionary.csv", "page.html", "population.csv", "population.parquet",
+        "verdict.json",
+    }  # fmt: skip
+    stored = read_key(made / "p")
+    assert stored is not None
+    for path in out.iterdir():
+        content = path.read_bytes()
+        for secret in (stored[0].content.hex(), str(SEED), "sealed:"):
+            assert secret.encode() not in content, (path.name, secret)
+    assert "People of nowhere" in (out / "page.html").read_text()
+    contents = json.loads((out / "contents.json").read_text())
+    for name, facts in contents["files"].items():
+        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == facts["sha256"]
+    verdict = json.loads((out / "verdict.json").read_text())
+    assert [row["what"] for row in verdict["judged"]] == ["Fit", "Disclosure risk", "Known totals"]
+    assert "better than chance" in verdict["notes"][0]
+
+
+def test_households_are_whole_and_in_a_fresh_order(made: Path, tmp_path: Path) -> None:
+    source = open_population(made / "p").frame()
+    files = []
+    for name in ("one", "two"):
+        release_population(made / "p", tmp_path / name, ReleaseRequest())
+        files.append(pd.read_parquet(tmp_path / name / "population.parquet"))
+    assert not files[0].equals(files[1])
+    for file in files:
+        sizes = file.groupby("hid").size()
+        assert (file["size"].astype(int).to_numpy() == sizes[file["hid"]].to_numpy()).all()
+        columns = ["region", "size", "age", "sex"]
+        counts = [
+            frame[columns].astype(str).value_counts().sort_index() for frame in (file, source)
+        ]
+        pd.testing.assert_series_equal(*counts)
+        assert file["region"].astype(str).tolist() != source["region"].astype(str).tolist()
+
+
+@pytest.mark.parametrize("kind", ["population", "replicates", "sample"])
+def test_every_kind_is_attacked_and_gives_nothing(kind: str, made: Path, tmp_path: Path) -> None:
+    folder = made / ("r" if kind == "replicates" else "p")
+    request = ReleaseRequest(sample=200 if kind == "sample" else None)
+    release_population(folder, tmp_path / "out", request)
+    files = sorted((tmp_path / "out").glob("*.parquet"))
+    assert len(files) == (2 if kind == "replicates" else 1)
+    for file in files:
+        frame = pd.read_parquet(file)
+        options = {"structure": STRUCTURE, "household": "hid", "strata": "region"}
+        guesses = [*range(300), SEED]
+        assert guessed_draws(frame, guesses=guesses, **options).found == ""
+    notes = json.loads((tmp_path / "out" / "verdict.json").read_text())["notes"]
+    assert sum("better than chance" in note for note in notes) == len(files)
+    assert ("Neither fit nor risk was judged" in notes[0]) == (kind == "replicates")
+    assert (tmp_path / "out" / "page.html").exists() == (kind != "replicates")
+
+
+def test_what_was_drawn_from_a_seed_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("synthpop.population.storage.key_of_run", lambda *_: None)
+    Pipeline([STRUCTURE]).fit(small_survey(60), seed=1).simulate(out=tmp_path / "old")
+    with pytest.raises(OutputError, match="made without a secret key"):
+        release_population(tmp_path / "old", tmp_path / "out", ReleaseRequest())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_release_that_is_found_is_not_written(made: Path, tmp_path: Path, monkeypatch) -> None:
+    """A file in the order of its draws, made with a key that can be guessed."""
+    fitted = Pipeline([STRUCTURE]).fit(small_survey(), seed=3)
+    fitted.simulate(out=tmp_path / "p", key=(3).to_bytes(64, "big"), scale=3)
+    monkeypatch.setattr(
+        "synthpop.cli.release_folder.released_frame", lambda population, sample: population.frame()
+    )
+    with pytest.raises(GuaranteeError, match=r"is right \(key 3\)"):
+        release_population(tmp_path / "p", tmp_path / "out", ReleaseRequest())
+    assert [path.name for path in tmp_path.iterdir()] == ["p"]
+
+
+def test_faulty_requests_write_nothing(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="docx is unknown"):
+        release_population(made / "p", tmp_path / "out", ReleaseRequest(formats=("docx",)))
+    with pytest.raises(OutputError, match="holds no population"):
+        release_population(tmp_path / "none", tmp_path / "out", ReleaseRequest())
+    (tmp_path / "out").write_text("")
+    with pytest.raises(OutputError, match="exists already"):
+        release_population(made / "p", tmp_path / "out", ReleaseRequest())
+    done = call("release", made / "p", "--sample", 0, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "--sample" in done.stderr
