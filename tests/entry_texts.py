@@ -10,7 +10,7 @@ from riskeval.measures.registry import MEASURES
 from riskeval.protection.registry import VERBS
 from riskeval.utility.registry import UTILITIES
 from synthpop.app.texts import t
-from synthpop.microdata.messages.language import translated, use_language
+from synthpop.microdata.messages.language import gettext, use_language
 from synthpop.stages.registry import STAGES
 
 SAME = {"Mondrian", "DiSCO", "RAPID", "SUDA2"}
@@ -24,7 +24,7 @@ def texts() -> Iterator[str]:
     for measure in MEASURES.values():
         yield from (measure.title, measure.question)
     for attack in ATTACKS.values():
-        yield from (attack.title, f"The intruder {attack.story}.", attack.blind_spots)
+        yield from (attack.title, attack.story, attack.blind_spots)
     for measured in (*MEASURES.values(), *UTILITIES.values()):
         for info in measured.infos:
             yield info.meaning
@@ -35,4 +35,4 @@ def without_german() -> tuple[str, ...]:
     """Return what of it pages in German show in English."""
     with use_language("de"):
         german = {text: t(text) for text in {*texts()} - SAME}
-        return tuple(sorted(text for text in german if german[text] == text == translated(text)))
+        return tuple(sorted(text for text in german if german[text] == text == gettext(text)))

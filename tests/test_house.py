@@ -24,7 +24,7 @@ from tests.riskeval.protection.test_methods import ROLES
 ROOT = Path(synthpop.__file__).parent
 RISKEVAL = ROOT.parent / "riskeval"
 
-LARGEST_FILE, LONGEST_FUNCTION, MOST_OPTIONS = 600, 60, 8
+LARGEST_FILE, LONGEST_FUNCTION, MOST_OPTIONS = 600, 80, 8
 FACADES = {
     "balance_zones": "geographies and the options of `calibrate`",
     "bootstrap": "the design of the survey and the replicates",

@@ -1,11 +1,11 @@
-"""What surveys measure, recognised by the names and labels of columns, in English and German."""
+"""What surveys measure, recognised by the names and labels of columns, in several languages."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from synthpop.microdata.frame.names import SEX, words_of
+from synthpop.microdata.frame.names import SEX, folded, words_of
 from synthpop.microdata.messages.message import message
 
 
@@ -25,7 +25,7 @@ REGISTERED = "in registers and public files"
 
 
 def _concept(name: str, role: str, why: str, words: str) -> Concept:
-    return Concept(name, role, why, re.compile(rf"\b(?:{words})\d?\b"))
+    return Concept(name, role, why, re.compile(rf"\b(?:{folded(words)})\d?\b"))
 
 
 CONCEPTS: tuple[Concept, ...] = (
@@ -49,7 +49,8 @@ CONCEPTS: tuple[Concept, ...] = (
         "sensitive",
         message("a special category of personal data"),
         "health|disease|illness|diagnos(is|ed)|hiv|chronic|depress(ion|ed)|symptom|medic(al|ation)|"
-        "gesundheit|krankheit|ph010|ph020|ph030|smok(er|ing)|alcohol|drug|pregnan(t|cy)",
+        "gesundheit|krankheit|sante|salud|saude|salute|"
+        "ph010|ph020|ph030|smok(er|ing)|alcohol|drug|pregnan(t|cy)",
     ),
     _concept(
         message("religion, opinion or union"),
@@ -98,7 +99,8 @@ CONCEPTS: tuple[Concept, ...] = (
         "key",
         f"{VISIBLE}, {REGISTERED}",
         "citizen(ship)?|nation(ality)?|country of birth|birth country|staatsb(ü|ue)rgerschaft|"
-        "staatsangeh(ö|oe)rigkeit|geburtsland|pb220 ?a|pb210|migrant|migration",
+        "staatsangeh(ö|oe)rigkeit|geburtsland|nationalite|nacionalidad|nacionalidade|nazionalita|cittadinanza|"
+        "pb220 ?a|pb210|migrant|migration",
     ),
     _concept(
         message("relation in the household"),
@@ -133,7 +135,8 @@ CONCEPTS: tuple[Concept, ...] = (
         "key",
         VISIBLE,
         "employ(ment|ed)?( status)?|labou?r( force)?( status)?|activity( status)?|econ(omic)? ?stat"
-        "(us)?|erwerbsstatus|erwerb(st(ä|ae)tig)?|pl030|pl031|pos ?lab ?m|full ?part|contract",
+        "(us)?|erwerbsstatus|erwerb(st(ä|ae)tig)?|pl030|pl031|pos ?lab ?m|full ?part|contract|"
+        "(statut|situation) d (activite|emploi)|situacion laboral",
     ),
     _concept(
         "language or ethnic group",

@@ -241,7 +241,7 @@ def below(k: int) -> MeasureInfo:
 @cache
 def visible(k: int) -> MeasureInfo:
     """Return what violations of k-anonymity on the values that records show are."""
-    alone = "alone" if k == 2 else message("matched by fewer than {k} records", k=k)
+    alone = message("alone") if k == 2 else message("matched by fewer than {k} records", k=k)
     title = message("Violations of {k}-anonymity on the values shown", k=k)
     return person_risk(
         f"below_{k}_visible", "Alone on the values they show" if k == 2 else title, "records",

@@ -16,7 +16,7 @@ from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.text import count, formatted, plural, yes_or_no
 from synthpop.microdata.pages.page import write_for
-from synthpop.microdata.pages.page_facts import Svg, card
+from synthpop.microdata.pages.page_facts import Svg, card, table
 
 if TYPE_CHECKING:
     from riskeval.comparison.map import RiskUtilityMap
@@ -233,10 +233,10 @@ def _decision(comparison: Comparison, maps: list[RiskUtilityMap]) -> dict[str, A
         use = tables.values_text(comparison, first.utility, row.release)
         rows.append((row.release, gettext(row.kind), judged, *risks, use, yes_or_no(row.pareto)))
     word = "Utility" if first.better == "high" else "Loss"
-    heads = [f"Risk: {lower(item.risk_title)}" for item in maps]
-    head = ("Release", "Kind", "Verdict", *heads, f"{word}: {lower(first.utility_title)}",
-            message("Pareto front"))  # fmt: skip
-    return {"caption": "", "head": head, "text_columns": 3, "rows": rows}
+    heads = [message("Risk: {title}", title=lower(item.risk_title)) for item in maps]
+    use_title = message("{word}: {title}", word=message(word), title=lower(first.utility_title))
+    head = ("Release", "Kind", "Verdict", *heads, use_title, "Pareto front")
+    return table(head, rows, text_columns=3)
 
 
 def _decision_note(comparison: Comparison, maps: list[RiskUtilityMap]) -> str:

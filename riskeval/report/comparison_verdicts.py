@@ -40,9 +40,9 @@ def verdict_rows(
     texts = [message("{name}: {reasons}", name=name, reasons=_reasons(verdicts[name], external))
              for name in names if verdicts[name].evidence]  # fmt: skip
     limits = verdict(
-        "ReleaseVerdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
+        "Verdict", LEVELS[worst], COLOURS[LEVELS[worst]] if not by_level[CLEAR] else "look"
         if worst < len(LEVELS) - 1 else "good",
-        ". ".join([*(joined_by("; ", parts),), *texts[:MOST_FINDINGS]]) + ".", "#limits",
+        joined_by(". ", [joined_by("; ", parts), *texts[:MOST_FINDINGS]]) + ".", "#limits",
     )  # fmt: skip
     front = int(first.frame["pareto"].sum())
     word, level = (message("a choice"), "look") if front > 1 else ("clear", "none")

@@ -10,6 +10,7 @@ from riskeval.report.advice import advice
 from riskeval.report.values import limit_text, shown, visible
 from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
+from riskeval.shared.show import lower
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.suppression import rounded
@@ -92,7 +93,7 @@ def _identity(session: ProtectionSession, external: bool) -> dict[str, str]:
             "; "
             + message(
                 "the {risk} is above {limit}",
-                risk=one.title.lower(),
+                risk=lower(one.title),
                 limit=formatted(one.limit, "g"),
             )
         )

@@ -25,4 +25,4 @@ def verdict_row(judged: ReleaseVerdict, external: bool, link: str = "") -> dict[
         reason += " " + message(
             "Not tried or not measured: {n}.", n=plural(len(judged.not_tried), "point")
         )
-    return verdict("ReleaseVerdict", judged.level, COLOURS[judged.level], reason, link)
+    return verdict("Verdict", judged.level, COLOURS[judged.level], reason, link)

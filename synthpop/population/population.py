@@ -294,6 +294,11 @@ class Population(Result):
             columns = list(dict.fromkeys([*roles.values(), *columns]))
         return Survey(self.frame(columns), weight=None, **roles)
 
+    def guessed_draws(self) -> tuple[str, ...]:
+        """Return what a few hundred guesses of its draws give; see `synthpop.guessed_draws`."""
+        found: tuple[str, ...] = presenter("Population.guessed_draws")(self)
+        return found
+
     def summary(self) -> str:
         """Return what the population is, in a few sentences."""
         identity, sample = self.manifest.identity, self.manifest.sample

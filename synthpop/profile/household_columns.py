@@ -103,11 +103,14 @@ def household_column(
     scattered: dict[str, HouseholdIndex] = {}
     for name, code in codes.items():
         column = frame[name]
-        is_integer = pd.api.types.is_integer_dtype(column.dtype)
         n_values = int(code.max()) + 1
         in_range = MOST_PER_ID * n_values > len(code) > FEWEST_PER_ID * n_values
         in_range &= n_values >= FEWEST_HOUSEHOLDS
-        if not in_range or column.isna().any() or not (is_integer or column.dtype.kind in "OTU"):
+        if not in_range or column.isna().any():
+            continue
+        # SPSS stores whole numbers as floats
+        is_whole = pd.api.types.is_numeric_dtype(column.dtype) and bool((column % 1 == 0).all())
+        if not (is_whole or column.dtype.kind in "OTU"):
             continue
         in_blocks = 1 + np.count_nonzero(np.diff(code)) == n_values
         (blocks if in_blocks else scattered)[name] = household_index(column)

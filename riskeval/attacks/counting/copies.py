@@ -32,7 +32,6 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
-from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.runs.chunks import open_chunks
@@ -181,9 +180,9 @@ def copied_values(
         _check_amounts(faults, files["holdout"], marks, "holdout")
         faults.raise_if_any()
     result = _counted(marks, files, synthetic)
-    if household is None or not hasattr(synthetic, "manifest"):
+    if household is None or not hasattr(synthetic, "guessed_draws"):
         return result
-    return replace(result, notes=presenter("Population.guessed_draws")(synthetic))
+    return replace(result, notes=synthetic.guessed_draws())
 
 
 @dataclass(frozen=True, slots=True)

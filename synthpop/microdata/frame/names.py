@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 ROLES: dict[str, tuple[str, ...]] = {
@@ -25,8 +26,10 @@ WEIGHT_NAME = re.compile(
     re.IGNORECASE,
 )
 HOUSEHOLD_NAME = re.compile(
-    r"^(household|haushalt|menage)$"
-    r"|\b(h?hid|h?h id|household (id|no|number)|haushalts? ?(nr|nummer|id)|id menage)$"
+    r"^(household|haushalt|menage|hogar|foyer|husholdning|hushall|kotitalous)$"
+    r"|\b(h?hid|h?h id|household (id|no|number)|haushalts? ?(nr|nummer|id)|id ?(menage|hogar)"
+    r"|num(ero)? ?(du |del |de |da )?(men(age)?|hogar|foyer)|n menage|numero (della )?famiglia"
+    r"|huishoud(en)? ?(nr|nummer|id)|nr gospodarstwa|hus(holdnings|halls) ?(nr|nummer|id))$"
 )
 AGE = ("age", "rx020", "alter", "edad", "idade", "eta", "leeftijd", "alder", "wiek")
 AGE_NAME = re.compile(
@@ -51,9 +54,19 @@ def named_or_containing(names: Iterable[str], columns: Iterable[str]) -> list[st
     return list(dict.fromkeys([*exact, *containing]))
 
 
+def folded(text: str) -> str:
+    """Return a text without accents: "Numéro du ménage" as "Numero du menage"."""
+    text = text.translate(_LETTERS)
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "æ": "ae", "Æ": "Ae"})
+
+
 def words_of(name: str) -> str:
-    """Return a column's name as words: "highestDegree_2" as "highest degree"."""
-    text = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
+    """Return a column's name as words without accents: "highestDegree_2" as "highest degree"."""
+    name = folded(name)
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     text = re.sub(r"[\W_]+", " ", text)
     return re.sub(r"(?<=[a-z]) \d+$", "", text.lower().strip())
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from riskeval import ProtectionSession, suggest_roles
+from riskeval.keys.concepts import concept_of
 from riskeval.runfiles.template import plan_text
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
 from synthpop.microdata.messages.errors import InputError
@@ -139,3 +140,19 @@ def test_sex_of_eu_silc_is_a_key_and_the_weight_of_a_body_no_design_weight() -> 
     assert role_of(frame, "body_weight") == "numeric"
     assert role_of(frame, "weight_kg") == "none"
     assert role_of(frame.rename(columns={"rb090": "Sexe"}), "Sexe") == "key"
+
+
+@pytest.mark.parametrize(
+    ("label", "concept"),
+    [
+        ("Situation d'activité", "employment status"),
+        ("Nationalité", "citizenship or country of birth"),
+        ("État de santé", "health"),
+        ("Staatsangehörigkeit", "citizenship or country of birth"),
+        ("Straße", "name, address or number of a person"),
+    ],
+)
+def test_labels_with_accents_say_what_a_column_measures(label: str, concept: str) -> None:
+    found = concept_of("q7", label)
+    assert found is not None
+    assert found[0].name == concept

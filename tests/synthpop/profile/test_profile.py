@@ -356,3 +356,9 @@ def test_sex_of_eu_silc_and_the_weight_of_a_body_are_variables() -> None:
     assert (profile.column("rb090").use, profile.sex) == ("structure", "rb090")
     assert [profile.column(x).use for x in ("body_weight", "weight_kg")] == ["continuous"] * 2
     assert profile.column("old_weight").why == "a further weight"
+
+
+def test_households_are_found_where_a_file_stores_whole_numbers_as_floats() -> None:
+    survey = in_spanish()
+    survey["v001"] = survey["v001"].astype(float)
+    assert profile_survey(survey).roles["household"] == "v001"

@@ -33,6 +33,8 @@ def test_example_of_words_of() -> None:
 def test_example_of_columns_named_for() -> None:
     assert columns_named_for("weight", ["Gewicht", "income", "rb050"]) == ["rb050", "Gewicht"]
     assert columns_named_for("household", ["HaushaltsNr", "age"]) == ["HaushaltsNr"]
+    assert columns_named_for("household", ["Numéro_du_ménage"]) == ["Numéro_du_ménage"]
+    assert columns_named_for("household", ["REVENU", "NUM_MEN"]) == ["NUM_MEN"]
 
 
 @pytest.mark.parametrize(
