@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.scenario import Scenario, check_roles, to_scenario
+from riskeval.attacks.values import flags_of
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.frames import as_names, listed_names
 from synthpop.microdata.messages.errors import Faults, did_you_mean
@@ -126,7 +127,7 @@ def check_file(faults: Faults, frame: pd.DataFrame, request: AttackRequest, role
         check_households(faults, frame, request.household, role)
     if role == "hold-out":
         if request.rows is not None:
-            check_columns(faults, frame, [request.rows], "rows looked for of the hold-out")
+            check_rows(faults, frame, request.rows, role)
         if len(frame) == 0:
             faults.add("holdout", "has no records")
 
@@ -135,8 +136,7 @@ def check_rows(faults: Faults, frame: pd.DataFrame, name: str, role: str) -> boo
     """Note a column of rows looked for that is missing, or not True and False everywhere."""
     if not check_columns(faults, frame, [name], f"rows looked for of the {role}"):
         return False
-    flags = frame[name]
-    is_flag = pd.api.types.is_bool_dtype(flags.dtype) and not bool(flags.isna().any())
+    is_flag = flags_of(frame[name]) is not None
     if not is_flag:
         what = f"rows looked for of the {role} are not True or False everywhere"
         faults.add(name, what, hint="Convert them.")

@@ -17,6 +17,7 @@ from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer
 from riskeval.attacks.levels import LevelCoder, occurring_levels
 from riskeval.attacks.request import AttackRequest
 from riskeval.attacks.scenario import Scenario
+from riskeval.attacks.values import flags_of
 from synthpop.microdata.frame.codes import MISSING, CodedKeys, encode_keys, extremes, first_rows
 from synthpop.microdata.statistics.streams import Streams
 
@@ -222,7 +223,8 @@ def attack_targets(
             matchable[role] = np.bincount(unit, weights=lacking, minlength=n_units) == 0
         eligible = np.ones(n_units, dtype=np.bool_)
         if scenario.rows is not None:
-            flags = frame[scenario.rows].to_numpy(dtype=np.bool_)
+            flags = flags_of(frame[scenario.rows])
+            assert flags is not None  # checked
             eligible = combine_members(flags, unit, n_units, "any")
         files[role] = {
             "codes": codes[0], "true_codes": codes[-1], "unit": unit, "eligible": eligible,

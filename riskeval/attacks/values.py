@@ -12,6 +12,7 @@ from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 
+FLAGS = {"true": 1, "1": 1, "1.0": 1, "false": 0, "0": 0, "0.0": 0}
 FEW_VALUES = 20
 """Up to so many different whole numbers may be codes of categories."""
 
@@ -28,6 +29,21 @@ def is_amount(values: pd.Series) -> bool:
         return False
     numbers = as_numbers(values.dropna())
     return bool((numbers != np.round(numbers)).any())
+
+
+def flags_of(values: pd.Series) -> np.ndarray | None:
+    """Return True and False, also as files have them: 1 and 0, or as text; None for others.
+
+    Examples
+    --------
+    >>> flags_of(pd.Series(["True", "false"])).tolist(), flags_of(pd.Series([1, 0])).tolist()
+    ([True, False], [True, False])
+    >>> flags_of(pd.Series([True, None])) is None
+    True
+    """
+    codes = values.astype(object).map(lambda value: FLAGS.get(str(value).lower(), -1))
+    found = codes.to_numpy(dtype=np.int64)
+    return None if (found < 0).any() else found == 1
 
 
 def may_be_codes(values: pd.Series) -> bool:

@@ -13,7 +13,7 @@ from pydantic import Field
 from riskeval.comparison.compare import compare
 from riskeval.comparison.releases import Release
 from riskeval.comparison.result import Comparison
-from riskeval.runfiles.attack_files import SEED
+from riskeval.runfiles.attack_files import SEED, read_file_table
 from riskeval.runfiles.runfile import DataInput, Names, PageOptions, read_source, read_steps
 from riskeval.session.running import with_seed
 from riskeval.session.session import ProtectionSession
@@ -28,7 +28,7 @@ from synthpop.microdata.formats.tomlfile import (
 from synthpop.microdata.messages.errors import Faults, InputError, RunFileError, did_you_mean
 from synthpop.microdata.messages.events import Listener, silent
 from synthpop.microdata.messages.parameters import check
-from synthpop.microdata.runs.fileinput import read_noted
+from synthpop.microdata.runs.fileinput import FileInput, read_noted
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 SECTIONS = [
@@ -77,7 +77,7 @@ class ComparePlan:
     releases: tuple[tuple[ReleaseInput, Steps], ...]  # steps are (verb, arguments); none for a file
     # `indicators`, `regressions`, `limits`, `sample_sizes` and `level`, as `compare` takes them
     options: dict[str, Any]
-    holdout: str | None  # file
+    holdout: FileInput | None
     seed: int | None
     report: PageOptions
     folder: Path  # where relative paths start
@@ -87,7 +87,8 @@ class ComparePlan:
         releases = [
             file for release, _ in self.releases for file in (release.file, *release.replicates)
         ]
-        names = [self.data.file, *releases, self.holdout]
+        holdout = None if self.holdout is None else self.holdout.file
+        names = [self.data.file, *releases, holdout]
         return [self.folder / name for name in names if name]
 
     def run(
@@ -96,15 +97,12 @@ class ComparePlan:
         """Read the files, make the releases given as steps, and compare; all draw from one seed."""
         used = resolve_seed(self.seed if seed is None else seed)
         original = self.data.read(self.folder, on_event)
-        outside = None
-        if self.holdout is not None:
-            outside = read_noted(self.folder / self.holdout, on_event)
         return compare(
             original,
             self._releases(original, used, on_event),
             **self.roles.model_dump(),
             **self.options,
-            holdout=outside,
+            holdout=None if self.holdout is None else self.holdout.read(self.folder, on_event),
             workers=workers,
             seed=used,
             on_event=on_event,
@@ -169,8 +167,8 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
         household of ``[roles]``; strata are those that the step names. Where wanted a release has
         `kind`, `family`, `parameter`, `weights`, `linkable`, `identifier`, `levels`. Further
         ``[[indicators]]``, ``[[regressions]]``, ``[limits]`` ("none" for no limit),
-        ``[sample_sizes]``, ``[holdout]`` with `file`, `level`, `seed`, ``[report]``. Relative paths
-        start at the folder of the run file.
+        ``[sample_sizes]``, ``[holdout]`` with `file` and its reading, `level`, `seed`,
+        ``[report]``. Relative paths start at the folder of the run file.
 
     Raises
     ------
@@ -193,11 +191,11 @@ def load_compare_plan(path: Path | str) -> ComparePlan:
     report = read_section(faults, data, "report", PageOptions)
     releases = _read_releases(faults, data.get("release", []))
     options = _options(faults, data)
-    outside = _holdout(faults, data.get("holdout"))
+    holdout = read_file_table(faults, data, "holdout", FileInput, required=False)
     check(faults, SEED, data)
     faults.raise_if_any()
     return ComparePlan(
-        source, roles, releases, options, outside, data.get("seed"), report, Path(path).parent
+        source, roles, releases, options, holdout, data.get("seed"), report, Path(path).parent
     )
 
 
@@ -207,15 +205,6 @@ def _options(faults: Faults, data: Mapping[str, Any]) -> dict[str, Any]:
         name: read_values(faults, data, name) for name in ("limits", "sample_sizes") if name in data
     }
     return options | {n: data[n] for n in ("indicators", "regressions", "level") if n in data}
-
-
-def _holdout(faults: Faults, table: Any) -> str | None:
-    if table is None:
-        return None
-    if not isinstance(table, Mapping) or not isinstance(table.get("file"), str) or len(table) > 1:
-        faults.add("[holdout]", f"is {table!r}", hint='Give file = "others.parquet".')
-        return None
-    return str(table["file"])
 
 
 def _read_releases(faults: Faults, tables: Any) -> tuple[tuple[ReleaseInput, Steps], ...]:

@@ -192,9 +192,9 @@ def draw_sample(
     seed = resolve_seed(seed)
     sampler = prepare(population, design, household=household, columns=columns)
     survey = sampler.draw(Streams(seed).at("sample"))
-    survey.frame.attrs["seed"] = seed
-    survey = survey.in_library(library_of(population))
-    return survey
+    frame = survey.frame
+    frame.attrs["seed"] = seed
+    return survey.with_frame(frame, kept=frame.columns).in_library(library_of(population))
 
 
 def inclusion_probabilities_of(population: Any, design: Any) -> np.ndarray:

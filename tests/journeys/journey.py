@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -180,6 +180,33 @@ def merged(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
         if value is not None:
             result[key] = value
     return result
+
+
+def keys_of(tables: Any, prefix: str = "") -> Iterator[str]:
+    """Name every table and key of a run file; kinds of stages and verbs of steps by theirs."""
+    for item in tables if isinstance(tables, list) else [tables]:
+        for key, value in item.items() if isinstance(item, Mapping) else ():
+            yield f"{prefix}{key}"
+            if key in ("stage", "step"):
+                yield from (f"{key} {one.get('type') or one['verb']}" for one in value)
+            elif key not in OF_NAMES:
+                yield from keys_of(value, f"{prefix}{key}.")
+
+
+OF_NAMES = ("table", "missing", "types", "linked", "components", "levels", "key_errors", "limits")
+OF_NAMES += ("intervals", "options")
+"""Tables whose keys are names of the data or of measures."""
+
+
+def keys_of_schema(schema: Mapping[str, Any], whole: Mapping[str, Any], prefix: str = "") -> Any:
+    """Name every table and key that a schema knows, but for the options of stages and verbs."""
+    first = [schema, schema.get("items", {}), *schema.get("anyOf", ())]
+    for part in [*first, *(one.get("items", {}) for one in first)]:
+        part = whole["$defs"][part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else part
+        for key, item in part.get("properties", {}).items():
+            yield f"{prefix}{key}"
+            if key not in ("stage", "step", *OF_NAMES):
+                yield from keys_of_schema(item, whole, f"{prefix}{key}.")
 
 
 def minimal() -> Pipeline:

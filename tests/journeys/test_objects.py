@@ -10,11 +10,13 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import polars as pl
 import pytest
 
 from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
 from synthpop import FittedPipeline, Population, Survey
+from synthpop.microdata.frame.native import library_of
 from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf, assert_an_answer
 
 SHOWN = ("__repr__", "_repr_html_")
@@ -67,15 +69,23 @@ POPULATION: dict[str, Call] = {
 }
 SURVEY: dict[str, Call] = {
     **plain("data household_index household_offsets household_order household_sizes"),
+    **plain("dictionary frame indexed storable"),
     **plain("household_weights n_households n_persons plot sampled_units summary to_frame"),
     **plain("__repr__ _repr_html_"),
+    "codes": lambda it, to: it.codes("pl030"),
+    "coded": lambda it, to: it.coded(KEYS),
+    "field": lambda it, to: it.field("netIncome"),
+    "in_library": lambda it, to: it.in_library(library_of(pl.DataFrame())).data,
+    "remembered": lambda it, to: it.remembered(("mean", ("age",)), it.frame["age"].mean),
+    "with_frame": lambda it, to: it.with_frame(it.frame.assign(one=1), kept=it.frame.columns),
+    "with_roles": lambda it, to: it.with_roles(strata=None),
     "with_column": lambda it, to: it.with_column("one", np.ones(it.n_persons)),
     "with_weights": lambda it, to: it.with_weights(np.full(it.n_persons, 2.0)),
 }
 SESSION: dict[str, Call] = {
     **plain("add_noise cells_by_column cells_changed current_frame data history individual_risk"),
     **plain("local_recoding local_suppression microaggregate mv_top_code original plot pram"),
-    **plain("rank_swap redo risk steps summary to_script undo undone utility"),
+    **plain("rank_swap redo risk steps summary to_script undo undone utility verdict"),
     **plain("__repr__ _repr_html_"),
     "apply": lambda it, to: it.apply("local_suppression"),
     "load": lambda it, to: type(it).load(it.save(to / "saved")),

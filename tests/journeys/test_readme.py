@@ -19,7 +19,7 @@ import riskeval
 import synthpop
 import synthpop.cli
 from riskeval import utility
-from synthpop import Categorical, Margin, SimpleRandom, Survey, indicators
+from synthpop import Categorical, Margin, SimpleRandom, Survey, calibration, indicators
 from tests.console import call
 from tests.journeys.journey import (
     BLOCK,
@@ -50,6 +50,16 @@ def sexes(it: Journey) -> Margin:
     """Known totals of men and women."""
     sums = pd.Series(it.survey.weights).groupby(it.survey.frame["rb090"].astype(str)).sum()
     return Margin(sums.rename("total").reset_index())
+
+
+def zones(it: Journey) -> pd.DataFrame:
+    """Two zones in one country."""
+    return pd.DataFrame({"country": ["all", "all"], "zone": ["one", "two"]})
+
+
+def persons_of_zones(it: Journey) -> Margin:
+    """Known totals of the zones."""
+    return Margin(zones(it)[["zone"]].assign(total=it.survey.weights.sum() // 2))
 
 
 def mean_age(survey: Survey) -> float:
@@ -114,6 +124,9 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     "calibrate(survey, [Margin(table), ...])": lambda it: synthpop.calibrate(
         it.survey, [sexes(it)]
     ),
+    "calibration.balance_zones": lambda it: calibration.balance_zones(
+        it.survey, zones(it), [persons_of_zones(it)]
+    ),
     "assess_fit(survey, population)": lambda it: synthpop.assess_fit(it.survey, it.population),
     "write_report": lambda it: synthpop.write_report(
         it.folder / "page.html", it.survey, it.population
@@ -165,6 +178,7 @@ ELSEWHERE = {
         ("synthpop calibrate", "riskeval assess", "riskeval compare", "riskeval protect"),
         "commands with a run file: `test_run_files.py` and `test_risk_files.py`",
     ),
+    "synthpop zones FOLDER": "a folder of PopulationSim: `test_populationsim.py`",
     "synthpop sample": "is run with synthpop export",
     "Anneal": "a stage of `test_run_files.py`",
     "Distribute": "a stage of `test_run_files.py`",
@@ -183,7 +197,10 @@ NOT_RUN = {
         for name in ("assess_fit(survey, population)", "write_report")
         for source in ("embedded", "spss")
     },
-    ("synthpop export", "embedded"): "has neither labels nor empty cells that csv and spss lack",
+    **{
+        ("synthpop export", source): "ten files for seconds: of the source that has labels"
+        for source in ("embedded", "csv")
+    },
 }
 """Call and source that are not run -> the reason."""
 

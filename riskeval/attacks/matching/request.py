@@ -14,6 +14,7 @@ from riskeval.attacks.matching.models import check_model
 from riskeval.attacks.request import check_households, check_rows, keys_and_targets
 from riskeval.attacks.scenario import Scenario, to_scenario
 from riskeval.attacks.targets import TREATMENTS
+from riskeval.attacks.values import flags_of
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_numeric
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
@@ -201,7 +202,8 @@ def _check_persons(
     rows = scenario.rows
     if rows is None or not check_rows(faults, frame, rows, role) or len(frame) == 0:
         return
-    if not frame[rows].any():
+    flags = flags_of(frame[rows])
+    if flags is not None and not flags.any():
         faults.add(rows, f"no row of the {role} is True: nobody is looked for")
 
 

@@ -216,6 +216,18 @@ class TestScenario:
         with pytest.raises(InputError, match="are not True or False"):
             disco(own, own, Scenario("age", "ill", rows="sex"))
 
+    def test_rows_looked_for_are_read_as_files_write_them(self) -> None:
+        own, others = self.people(60, 1), self.people(60, 2)
+        asked = np.arange(60) % 2 == 0
+        intruder, found = Scenario(["age", "sex"], "ill", rows="asked"), []
+        for flags in (asked, asked.astype(int), asked.astype(float), asked.astype(str)):
+            one, two = own.assign(asked=flags), others.assign(asked=flags)
+            found.append(disco(one, own, intruder, holdout=two, seed=1).to_frame())
+            with pytest.raises(InputError, match="of the hold-out are not True or False"):
+                disco(one, own, intruder, holdout=two.assign(asked="perhaps"), seed=1)
+        for other in found[1:]:
+            pd.testing.assert_frame_equal(other, found[0])
+
 
 class TestFaults:
     def test_households(self) -> None:

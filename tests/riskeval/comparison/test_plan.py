@@ -115,10 +115,10 @@ def test_levels_and_hold_out_of_a_plan(folder: Path) -> None:
     coarse = people()
     coarse["sex"] = coarse["sex"].map({"male": 1, "female": 2})
     coarse.sample(300, random_state=1).to_csv(folder / "synthetic.csv", index=False)
-    people(100, seed=11).to_csv(folder / "others.csv", index=False)
+    people(100, seed=11).to_csv(folder / "others.csv", index=False, sep="|")
     levels = "\n[release.levels.sex]\nmale = 1\nfemale = 2\n\n[[indicators]]"
     text = PLAN.replace("\n[[indicators]]", levels, 1)
-    text += '\n[holdout]\nfile = "others.csv"\n'
+    text += '\n[holdout]\nfile = "others.csv"\ncsv = {separator = "|"}\n'
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     found = load_compare_plan(folder / "plan.toml").run()
     rows = found.shared.set_index(["release", "variable"])

@@ -83,6 +83,11 @@ def test_variables_of_risk_are_checked_before_anything_is_simulated(runfile) -> 
     assert "'hid'" in text
     assert "[risk] target: 'income'" in text
     assert "'region'" not in text
+    for intervals, what in (('["low", "agee"]', "'agee'"), ('["age"]', "are ['age']")):
+        runfile.write_text(f"{TEXT}{risk}intervals = {intervals}\n", encoding="utf-8")
+        with pytest.raises(RunFileError) as caught:
+            check_risk(load_runfile(runfile), small_survey())
+        assert "[risk] intervals: " + what in str(caught.value)
     runfile.write_text(
         TEXT
         + risk.replace("agee", "age_class").replace('"hid"', '"size"').replace("income", "status"),

@@ -354,3 +354,10 @@ def test_faulty_designs() -> None:
             pd.DataFrame({"a": [1, 2]}),
             Stratified(1, by="a", within=Stratified(1, by="a")),
         )
+
+
+def test_a_sample_tells_its_seed(people: pd.DataFrame) -> None:
+    survey = draw_sample(people, SimpleRandom(3))
+    again = draw_sample(people, SimpleRandom(3), seed=survey.frame.attrs["seed"])
+    pd.testing.assert_frame_equal(survey.frame, again.frame)
+    assert draw_sample(people, SimpleRandom(3), seed=7).frame.attrs["seed"] == 7
