@@ -209,7 +209,7 @@ class TestWhom:
         )
         assert reading["tcap", "DCAP"] == "above the hold-out"
         assert reading["distance_screen", "identical"] == "above the hold-out"
-        assert risk.copies.endswith(" % of strangers do")
+        assert risk.copies.endswith(" % of strangers")
         first = risk.summary().splitlines()[0]
         assert first.startswith("Do not publish this file: 100.0 % of the synthetic records")
         assert "it tells more about persons of the original than about strangers" in first

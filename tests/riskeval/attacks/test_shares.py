@@ -98,7 +98,8 @@ def test_an_excess_in_a_sentence() -> None:
     low, high = newcombe(30, 40, 10, 50, 0.95)
     one = excess(np.arange(40) < 30, np.arange(50) < 10, 0.95)
     assert excess_sentence(one, "records") == (
-        "Of the 40 records that can be compared the attack finds 75.00 %, of 50 outside the original "
+        "Of the 40 records that can be compared the attack finds 75.00 %, of 50 outside the "
+        "original "
         f"20.00 %: more (difference +55.00 points, 95 % interval {100 * low:+.2f} to "
         f"{100 * high:+.2f}). "
     )
