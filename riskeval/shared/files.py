@@ -62,11 +62,10 @@ def read_files(
     """
     first = as_file(original, faults, weights=weights, subject="original")
     own = first.roles.weight if weights is None else None
-    if released_weights is None and own in getattr(released, "columns", ()):
-        released_weights = own
-    second = as_file(
-        released, faults, weights=released_weights, subject="released", said="released_weights"
-    )
+    said = {"subject": "released", "said": "released_weights"}
+    second = as_file(released, faults, weights=released_weights, **said)
+    if released_weights is None and own is not None and own in second.frame:
+        second = as_file(second, faults, weights=own, **said)
     for name, file in (("original", first), ("released", second)):
         if len(file) == 0:
             faults.add(name, "has no records")
