@@ -144,6 +144,11 @@ class Journey:
         return self.fitted.simulate(scale=SCALE)
 
     @cached_property
+    def fit(self) -> Any:
+        """The population beside the survey."""
+        return synthpop.assess_fit(self.survey, self.population)
+
+    @cached_property
     def learned_from(self) -> Survey:
         """The survey with what the recipe derives."""
         return self.fitted.derived_survey()

@@ -127,9 +127,9 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     "calibration.balance_zones": lambda it: calibration.balance_zones(
         it.survey, zones(it), [persons_of_zones(it)]
     ),
-    "assess_fit(survey, population)": lambda it: synthpop.assess_fit(it.survey, it.population),
+    "assess_fit(survey, population)": lambda it: it.fit,
     "write_report": lambda it: synthpop.write_report(
-        it.folder / "page.html", it.survey, it.population
+        it.folder / "page.html", it.survey, it.population, fit=it.fit
     ),
     "draw_sample": lambda it: synthpop.draw_sample(it.population, SimpleRandom(20)),
     "simulate_study": lambda it: synthpop.simulate_study(
@@ -200,6 +200,10 @@ NOT_RUN = {
     **{
         ("synthpop export", source): "ten files for seconds: of the source that has labels"
         for source in ("embedded", "csv")
+    },
+    **{
+        ("In another library", source): "goes from Arrow to pandas as csv does"
+        for source in ("embedded", "spss")
     },
 }
 """Call and source that are not run -> the reason."""
