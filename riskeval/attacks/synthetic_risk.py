@@ -82,9 +82,7 @@ class SyntheticRisk(TableResult):
             return ""
         outside = screen.baseline == "hold-out"
         against = (
-            message("strangers do")
-            if outside
-            else message("of the original records among themselves")
+            message("strangers") if outside else message("the original records among themselves")
         )
         return message(
             "{identical} of the synthetic records equal an original one, compared with "

@@ -224,8 +224,8 @@ class Comparison(TableResult):
                 "{n} compared with an original of {records} on the keys {keys}.",
                 n=plural(n, "release was", "releases were"),
                 records=plural(self.table["records"].iloc[0], "record"),
-                keys=", ".join(self.roles["keys"]),
-            )  # type: ignore[arg-type]
+                keys=", ".join(self.roles["keys"]),  # type: ignore[arg-type]
+            )
         ]
         if self.no_strangers:
             lines.append(

@@ -14,7 +14,7 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode, observed_patterns
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.messages.message import joined_by, message, sentence
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, formatted, plural
 from synthpop.microdata.roles.microdata import as_file
@@ -70,7 +70,7 @@ class DeltaPresence(Result):
                 records=records,
                 verb=verb,
             )
-        return joined_by(" ", [text, *map(sentence, self.notes)])
+        return joined_by(" ", [text, *(note + "." for note in self.notes)])
 
 
 @same_library

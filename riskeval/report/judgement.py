@@ -269,7 +269,7 @@ def _row(
         sentences.append("" if external else sentence(one.reading()))
     note = risk.notes.get((attack, target), "")
     if not external:
-        sentences += [sentence(note) if note else "", _interval(one)]
+        sentences += [note + "." if note else "", _interval(one)]
     if measured.info.source:
         sentences.append(message("Source: {source}.", source=measured.info.source))
     ends = [x for x in (measured.value, measured.upper, measured.baseline) if np.isfinite(x)]

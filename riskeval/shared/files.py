@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,10 @@ def read_files(
     """
     first = as_file(original, faults, weights=weights, subject="original")
     own = first.roles.weight if weights is None else None
-    if released_weights is None and own in getattr(released, "columns", ()):
-        released_weights = own
-    second = as_file(
-        released, faults, weights=released_weights, subject="released", said="released_weights"
-    )
+    read = partial(as_file, faults=faults, subject="released", said="released_weights")
+    second = read(released, weights=released_weights)
+    if released_weights is None and own is not None and own in second.frame:
+        second = read(second, weights=own)
     for name, file in (("original", first), ("released", second)):
         if len(file) == 0:
             faults.add(name, "has no records")

@@ -178,7 +178,7 @@ def attribution(
     name: str, title: str, meaning: str, source: str, unit: Unit = "share"
 ) -> MeasureInfo:
     """Return what a number on the attribution of values to persons is."""
-    return MeasureInfo(name, message("attribution risk"), "low", unit, meaning, source, title)
+    return MeasureInfo(name, "attribution risk", "low", unit, meaning, source, title)
 
 
 def not_measured(

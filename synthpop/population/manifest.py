@@ -293,7 +293,7 @@ def _of_first_format(data: Mapping[str, Any]) -> Data:
     identity = data.get("identity")
     if isinstance(identity, Mapping):
         identity = {"models": "", "environment": {}, **identity}
-    none_then = {"pooling": {}, "prepared": [], "files": {}}
+    none_then: Data = {"pooling": {}, "prepared": [], "files": {}}
     data = {**none_then, **data, "identity": identity, "format": FORMAT}
     return {**data, "hash": content_hash(data)}
 

@@ -312,8 +312,9 @@ def test_verify_tells_a_run_whose_report_did_not_end(
         assert bad.returncode == 1
         assert "report.html was not finished" in bad.stderr
         assert "report-facts.json was not finished" in bad.stderr
+        shutil.copy(folder / "run" / "run.key", folder / "same.key")
         shutil.rmtree(folder / "run")
-        assert call("run", "run.toml", cwd=folder).returncode == 1
+        assert call("run", "run.toml", "--key", "same.key", cwd=folder).returncode == 1
         assert call("verify", "run", cwd=folder).returncode == 1
     assert call("verify", "run", "--repair", "run.toml", cwd=folder).returncode == 0
     assert (folder / "run" / "manifest.json").read_bytes() == good

@@ -134,7 +134,7 @@ def current(
     """
     values = dict(data)
     while (version := values.get("format")) != newest:
-        if isinstance(version, bool) or version not in older:
+        if not isinstance(version, int) or isinstance(version, bool) or version not in older:
             raise ValueError(f"format {data.get('format')} is not {newest}")
         values = {**older[version](values), "format": version + 1}
     return values

@@ -65,11 +65,11 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
         raise ValueError(str(problem)) from None
     variables = [_variable(name, frame[name], meta) for name in frame.columns]
     dictionary = Dictionary(with_missing_code(frame[v.name], v) for v in variables)
-    columns = {
+    decoded_columns = {
         name: decoded(frame[name], dictionary[name], user_missing=user_missing)
         for name in frame.columns
     }
-    decoded_frame = pd.DataFrame(columns, index=frame.index)
+    decoded_frame = pd.DataFrame(decoded_columns, index=frame.index)
     decoded_frame.attrs["labels"] = {v.name: v.label or None for v in dictionary.variables.values()}
     return with_dictionary(decoded_frame, dictionary)
 

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, Self
 from synthpop.microdata.messages.language import current_language, gettext, use_language
 
 P = ParamSpec("P")
-WRITERS: dict[str, Callable[..., Message]] = {}
+WRITERS: dict[str, Callable[..., str]] = {}
 """Functions that make messages, by name: what a record may name."""
 
 
@@ -58,10 +58,10 @@ class Message(str):
     def __format__(self, specification: str) -> str:
         return format(str(self), specification)
 
-    def __add__(self, other: str) -> Message:
+    def __add__(self, other: str) -> str:
         return together(self, other)
 
-    def __radd__(self, other: str) -> Message:
+    def __radd__(self, other: str) -> str:
         return together(other, self)
 
     def __reduce__(self) -> Any:
@@ -69,7 +69,7 @@ class Message(str):
         return _again, (made, self.args, self.values)
 
 
-def _again(made: Callable[..., Message], args: tuple[Any, ...], values: Any) -> Message:
+def _again(made: Callable[..., str], args: tuple[Any, ...], values: Any) -> str:
     return made(*args, **values)
 
 
@@ -95,11 +95,14 @@ def from_record(value: Any) -> Any:
     return WRITERS[value["write"]](*from_record(value["args"]), **values)
 
 
-def written(function: Callable[P, str]) -> Callable[P, Message]:
-    """Let a function that writes values in the current language return a `Message`."""
+def written(function: Callable[P, str]) -> Callable[P, str]:
+    """Let a function that writes values in the current language return a `Message`.
+
+    For type checkers it returns a text: a message is used like any other.
+    """
 
     @wraps(function)
-    def made(*args: P.args, **values: P.kwargs) -> Message:
+    def made(*args: P.args, **values: P.kwargs) -> str:
         return Message(function, *args, **values)
 
     WRITERS[function.__name__] = made
@@ -121,7 +124,7 @@ def together(*texts: str) -> str:
     return "".join(map(str, texts))
 
 
-def joined_by(separator: str, texts: Iterable[str]) -> Message:
+def joined_by(separator: str, texts: Iterable[str]) -> str:
     """Return texts with a separator between them; empty ones are left out."""
     return _joined(separator, *filter(None, texts))
 
@@ -131,7 +134,7 @@ def _joined(separator: str, *texts: str) -> str:
     return separator.join(map(str, texts))
 
 
-def sentences(*texts: str) -> Message:
+def sentences(*texts: str) -> str:
     """Return sentences with a space between them; empty ones are left out."""
     return joined_by(" ", texts)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.messages.language import gettext, localised, ngettext
-from synthpop.microdata.messages.message import Message, written
+from synthpop.microdata.messages.message import written
 
 BLANK = "–"
 MINUS = "−"
@@ -114,7 +114,7 @@ def percent_tick(value: float, position: float | None = None) -> str:
     return str(short_percent(value))
 
 
-def join(items: Iterable[object], word: str = "and") -> Message:
+def join(items: Iterable[object], word: str = "and") -> str:
     """Return items as a list in a sentence, with a word before the last one."""
     return _join(word, *items)
 

@@ -161,8 +161,8 @@ class TestWhom:
         assert risk.results["tcap", "status"].table.equals(single.table)
         assert risk.results["rapid", "income"].limit == 0.3
         left = risk.notes["distance_screen", ""]
-        assert left == "key_errors, coverage, accuracy of the scenario left aside"
-        assert risk.notes["replicated_uniques", ""] == "accuracy of the scenario left aside"
+        assert left == "key_errors, coverage, accuracy of the scenario ignored"
+        assert risk.notes["replicated_uniques", ""] == "accuracy of the scenario ignored"
         assert ("rapid", "income") not in risk.notes
         assert "scenario 2 within 30 %" in set(risk.table["measure"])
         assert f"Distance screen: {left}." in risk.summary()
@@ -205,11 +205,11 @@ class TestWhom:
         risk = assess_synthetic(own, own, ["age", "sex"], "status", holdout=people(200, 2), seed=1)
         reading = risk.table.set_index(["attack", "measure"])["reading"]
         assert reading["replicated_uniques", "repU"] == (
-            "100 % of what the original tells; above the hold-out"
+            "100 % of what the original reveals; above the hold-out"
         )
         assert reading["tcap", "DCAP"] == "above the hold-out"
         assert reading["distance_screen", "identical"] == "above the hold-out"
-        assert risk.copies.endswith(" % of strangers do")
+        assert risk.copies.endswith(" % of strangers")
         first = risk.summary().splitlines()[0]
         assert first.startswith("Do not publish this file: 100.0 % of the synthetic records")
         assert "it tells more about persons of the original than about strangers" in first

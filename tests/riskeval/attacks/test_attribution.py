@@ -172,7 +172,7 @@ class TestFaults:
 @pytest.mark.parametrize("n", [50, 51])
 def test_more_than_fifty_values_are_better_compared_in_groups(n: int) -> None:
     frame = pd.DataFrame({"k": np.arange(n) % 3, "y": np.arange(n) * 1.0})
-    told = "Each of the 51 different values of y counts as a level of its own"
+    told = "Each of the 51 different values of y counts as a separate level"
     assert (told in disco(frame, frame, "k", "y", draws=0).summary()) == (n == 51)
     assert "groups" not in disco(frame, frame, "k", "y", draws=0, n_groups=n).summary()
     fewer = disco(frame, frame, "k", "y", draws=0, n_groups=n - 1).summary()

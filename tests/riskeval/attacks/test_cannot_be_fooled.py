@@ -173,7 +173,7 @@ class TestCopies:
         risk = membership(people[:400], people[:400], KEYS, holdout=people[400:], seed=1)
         assert risk.excess.is_above
         assert risk.auc > (0.65 if kind == "categorical" else 0.99)
-        assert "gives away" in risk.summary()
+        assert "reveals" in risk.summary()
         assert len(risk.panel) == 3
 
     def test_rapid_sees_a_copy_by_default(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +315,7 @@ class TestCodes:
                       model="nearest")  # fmt: skip
         assert plain.kind == "numeric"
         assert any(note.startswith("civil has only 4") for note in plain.notes)
-        assert "name it in categorical" in plain.summary()
+        assert "declare it as categorical" in plain.summary()
         coded = rapid(original, original, ["sex", "age"], "civil", categorical=["civil"],
                       permutations=0, seed=1, model="nearest")  # fmt: skip
         assert coded.kind == "categorical"
@@ -342,7 +342,7 @@ class TestAmounts:
         release = original.assign(income=original["income"] + 1)
         exact = disco(original, release, "k", "income", seed=1)
         assert exact.rate == 0
-        assert "give n_groups" in exact.summary()
+        assert "use n_groups" in exact.summary()
         grouped = disco(original, release, "k", "income", n_groups=10, seed=1)
         assert grouped.rate > 0.95
         assert "10 groups" in grouped.summary()
@@ -404,7 +404,7 @@ def test_a_scenario_names_its_codes() -> None:
     intruder = Scenario("k", "civil", categorical="civil", who="everyone")
     assert rapid(frame, frame, intruder, model="nearest", permutations=0, seed=1).notes == (
         "k has only 3 different whole values and counts as an amount (within 5 % of the value, "
-        "or near as a key); if these are codes of categories, name it in categorical",
+        "or near as a key); if these are codes of categories, declare it as categorical",
     )
 
 
@@ -461,7 +461,7 @@ class TestHoldouts:
         original = self.people(300, 1)
         first = self.judge(original, None).summary().splitlines()[0]
         assert "100.0 % of the synthetic records equal an original one" in first
-        assert "of the original records do among themselves" in first
+        assert "the original records among themselves" in first
         assert verdict_rows(self.judge(original, None), False)[1]["level"] == "bad"
         fair = self.judge(self.people(300, 2), None)
         assert fair.copies == ""

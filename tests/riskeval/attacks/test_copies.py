@@ -36,7 +36,7 @@ def test_a_copy_and_strangers() -> None:
     assert max(rates(fair)["shares"], rates(fair)["compositions"]) < 0.02
     assert not any(one.is_above for one in fair.excess.values())
     assert fair.table["by_chance"].iloc[0] < 0.5
-    assert "have it in the release exactly" in fair.summary()
+    assert "occur in the release with exactly the same" in fair.summary()
 
 
 def test_shares_of_other_totals_are_seen_and_amounts_are_not() -> None:

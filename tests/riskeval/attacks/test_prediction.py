@@ -85,7 +85,7 @@ class TestCategorical:
         assert exact.excess.lower > 0.3
         fair = self.ask(holdout=people(600, 5), confidence=0.999)
         assert fair.excess.lower < 0 < fair.excess.upper
-        assert "excess risk of participation is" in fair.summary()
+        assert "excess risk of having taken part is" in fair.summary()
         assert "Without a hold-out" in self.ask().summary()
 
     def test_level_that_the_synthetic_file_lacks(self) -> None:

@@ -76,12 +76,12 @@ def test_story_tells_every_field() -> None:
     plain = Scenario("region", "status", categorical="status").summary()
     assert plain == (
         "The intruder knows region of every person of the sample. They look for persons of the "
-        "sample whom nobody else in it shares these keys with. They want status; a category "
+        "sample with whom nobody else in it shares these keys. They want status; a category "
         "counts as found when it is the true one."
     )
     assert "They want" not in Scenario("region").story()
     only = Scenario("a", unit="household", household="id", rows="r").story()
-    assert "whom no other household in it shares these keys with" in only
+    assert "with whom no other household in it shares these keys" in only
 
 
 def test_all_faults_at_once() -> None:

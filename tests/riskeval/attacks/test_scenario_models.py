@@ -176,7 +176,7 @@ class TestLeastSquares:
         cells = learned("stepwise", persons(3000, 6), "y").cells()
         found = fit_terms(cells, stepwise=True, on_event=silent)
         assert (0, 1) not in found.terms
-        assert "3 pairs with too many levels were not offered" in found.text
+        assert "3 pairs with too many levels were not considered" in found.text
 
     def test_linear_for_categories_takes_the_largest_share(self) -> None:
         frame = persons(2000, 8)

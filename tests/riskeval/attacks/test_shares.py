@@ -89,7 +89,7 @@ def test_the_first_caution_is_told() -> None:
     none, first = ends(0.1, 0.2), ends(0.1, 0.2, "half of them are in it")
     second = ends(-0.1, 0.1, "all of them are in it")
     assert caution_of([]) == caution_of([None, none]) == ""
-    told = " Caution: half of them are in it, which hides a part of the excess."
+    told = " Caution: half of them are in it, which hides part of the excess."
     assert caution_of([None, none, first, second]) == told
     assert caution_of([second, first]) == " No verdict: all of them are in it."
 
@@ -98,7 +98,8 @@ def test_an_excess_in_a_sentence() -> None:
     low, high = newcombe(30, 40, 10, 50, 0.95)
     one = excess(np.arange(40) < 30, np.arange(50) < 10, 0.95)
     assert excess_sentence(one, "records") == (
-        "Of the 40 records that can be compared it finds 75.00 %, of 50 outside the original "
+        "Of the 40 records that can be compared the attack finds 75.00 %, of 50 outside the "
+        "original "
         f"20.00 %: more (difference +55.00 points, 95 % interval {100 * low:+.2f} to "
         f"{100 * high:+.2f}). "
     )

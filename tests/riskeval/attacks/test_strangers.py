@@ -42,7 +42,7 @@ def test_every_attack_says_so(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         assert (FACT in result.summary()) == is_mixed
         readings = [it.reading() for it in attack.numbers(result) if it.excess]
         assert readings
-        without = any("no verdict: the hold-out holds no strangers" in it for it in readings)
+        without = any("no verdict: the hold-out contains no strangers" in it for it in readings)
         assert without == is_mixed
         if is_mixed:
             assert not any("not clearly" in text for text in readings)
@@ -51,14 +51,14 @@ def test_every_attack_says_so(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_release_made_from_the_holdout_is_nearer_to_it() -> None:
     risk = membership(ORIGINAL, STRANGERS, [*NAMES, "ill"], holdout=STRANGERS, seed=1)
     assert risk.excess.verdict == "below the hold-out"
-    assert "No verdict: the release tells more about the hold-out" in risk.summary()
+    assert "No verdict: the release reveals more about the hold-out" in risk.summary()
 
 
 def test_an_excess_that_is_clear_all_the_same_stays_one() -> None:
     one = excess(np.ones(90), np.zeros(90), 0.95, overlap="9 of 90 are shared")
     assert one is not None
     assert one.verdict == "above the hold-out"
-    assert one.caution == "Caution: 9 of 90 are shared, which hides a part of the excess."
+    assert one.caution == "Caution: 9 of 90 are shared, which hides part of the excess."
 
 
 def test_coincidences_are_no_overlap() -> None:
@@ -74,8 +74,8 @@ def test_a_comparison_says_so(tmp_path: Path) -> None:
         holdout=MIXED, seed=1, sample_sizes={"model": "nearest"},
     )  # fmt: skip
     assert FACT in result.summary().splitlines()[1]
-    assert result.measures["note"].str.contains("the hold-out holds no strangers").any()
+    assert result.measures["note"].str.contains("the hold-out contains no strangers").any()
     assert FACT in result.report(tmp_path / "i.html").read_text(encoding="utf-8")
     page = result.report(tmp_path / "x.html", audience="external").read_text(encoding="utf-8")
-    assert "The hold-out holds no strangers" in page
+    assert "The hold-out contains no strangers" in page
     assert FACT not in page

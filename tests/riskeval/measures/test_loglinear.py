@@ -333,7 +333,7 @@ def test_odd_names_need_backticks() -> None:
 def test_numbers_are_trends_unless_marked() -> None:
     trend = loglinear_risk(FRAME, KEYS, weights="w", formula="~ area + job + age")
     assert trend.as_numbers == ("area", "age")
-    assert "As numbers: area, age" in trend.summary()
+    assert "Treated as numbers: area, age" in trend.summary()
     assert trend.n_parameters == 1 + 1 + 4 + 1
     marked = loglinear_risk(FRAME, KEYS, weights="w", formula="~ C(area) + job + C(age)")
     assert marked.as_numbers == ()
@@ -417,7 +417,7 @@ def test_missing_keys_are_left_out_and_counted() -> None:
     assert not np.isnan(risk.lambda_[1]).any()
     assert risk.cells["f"].sum() == 270
     np.testing.assert_allclose(risk.cells["pi"], 300 / FRAME["w"].sum())
-    assert "30 records are left out for a missing key" in risk.summary()
+    assert "30 records are left out because a key is missing" in risk.summary()
 
 
 def test_bound_moves_the_program_numbers_only() -> None:

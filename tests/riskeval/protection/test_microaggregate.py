@@ -758,7 +758,7 @@ class TestWholeHouseholds:
         whole = microaggregate(frame, ["wage"], k=3, household="h", household_keys=["wage"])
         shared = self.shared_by(whole.data)
         assert shared.drop(52).min() >= 3
-        assert "1 household of a size that too few have" in whole.summary()
+        assert "1 household of too rare a size" in whole.summary()
         assert (whole.details["household_groups"] < 0).sum() == 1
         assert set(whole.data["wage"][frame["h"] == 52]) <= set(
             whole.data["wage"][frame["h"] != 52]

@@ -153,8 +153,8 @@ def test_noise_for_outliers_only():
     assert (changed.all(axis=1).to_numpy() == touched).all()
     assert not touched[30]
     assert result.details["records_with_noise"].tolist() == touched.tolist()
-    assert f"{touched.sum()} outlying records of 499 got noise" in result.summary()
-    assert "1 record with missing values stayed as they were" in result.summary()
+    assert f"{touched.sum()} outlying records of 499 received noise" in result.summary()
+    assert "1 record with missing values stayed unchanged" in result.summary()
     fewer = add_noise(data, NAMES, method=OutlierNoise(cutoff=0.9999), level=0.5, seed=2)
     assert fewer.records_changed < result.records_changed
 

@@ -300,7 +300,7 @@ def test_one_faulty_household_does_not_silently_undo_the_others():
     people = pd.DataFrame({"home": homes, "region": np.array([*"abc"])[homes % 3]})
     people.loc[9, "region"] = "c"  # the second member of household 4 in another region
     result = pram(people, "region", household="home", seed=1)
-    assert "region is treated as a variable of persons" in result.summary()
+    assert "region is treated as a person-level variable" in result.summary()
     assert "1 household (home 4)" in result.summary()
     fine = pram(people.drop(index=[8, 9]), "region", household="home", seed=1)
     assert "variable of persons" not in fine.summary()

@@ -185,7 +185,7 @@ def test_both_ends_at_once_and_types():
     assert both.data["x"].tolist() == [3, 5, 7]
     half = top_bottom_code(frame, "x", upper=6, replacement=6.5)
     assert half.data["x"].tolist() == [1.0, 5.0, 6.5]
-    assert "reals" in half.summary()
+    assert "real numbers" in half.summary()
     ordered = top_bottom_code(frame, "q", upper="b", lower="b")
     assert ordered.data["q"].tolist() == ["b", "b", "b"]
     assert ordered.data["q"].cat.categories.tolist() == ["b"]

@@ -427,7 +427,7 @@ def test_suppress_risky_hides_more_where_the_rest_of_the_file_tells_the_value():
         known.loc[row.row, row.column] = people.loc[row.row, row.column]
     above = individual_risk(known, keys, weights="w").risk > 0.02
     assert result.details["still_above"] == above.sum() < result.details["above"]
-    assert "after what can be read back is filled in" in result.summary()
+    assert "after recoverable values are filled in" in result.summary()
     alone = suppress_risky(people.drop(columns="district"), keys, **asked)
     assert alone.cells_suppressed < result.cells_suppressed
     assert "filled in" not in alone.summary()

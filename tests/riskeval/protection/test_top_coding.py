@@ -93,7 +93,7 @@ def test_missing_and_degenerate():
     result = mv_top_code(data, NAMES)
     assert result.data.iloc[0].equals(data.iloc[0])
     assert not result.details["outliers"][0]
-    assert "1 record with missing values stayed as they were" in result.summary()
+    assert "1 record with missing values stayed unchanged" in result.summary()
     zeros = pd.DataFrame({"x": np.r_[np.zeros(60), np.arange(40.0)], "y": np.arange(100.0)})
     assert "Classical covariance" in mv_top_code(zeros, ["x", "y"]).summary()
     constant = pd.DataFrame({"x": np.ones(30)})
