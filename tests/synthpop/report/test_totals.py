@@ -109,7 +109,7 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
     assert f"{prepared.details['n_changed']} ages of the survey were corrected" in text
     assert "The weights of the survey meet 9 of 9 known totals" in text
     assert f"{calibration.effective_sample_size:,.0f}" in text
-    assert f"Ratios of new to old weight lie between {calibration.g.min():.3g}" in text
+    assert f"Ratios of new to old weights lie between {calibration.g.min():.3g}" in text
     step = population.manifest.steps[0]
     cells = pd.DataFrame(step.margins)
     met = int((cells["difference"].abs() <= 0.5).sum())
