@@ -45,6 +45,9 @@ class AttackInput:
         fields = {name: plain[name] for name in honours if name in plain}
         if "categorical" in fields:
             fields["categorical"] = [name for name in fields["categorical"] if name in targets]
+        if "key_errors" in fields:  # of keys that are left out, too
+            errors = fields["key_errors"].items()
+            fields["key_errors"] = {name: one for name, one in errors if name in self.keys}
         if fields.get("unit") != "household":
             fields.pop("members", None)
         return Scenario(self.keys, tuple(targets), **fields)

@@ -115,7 +115,7 @@ def test_assess_writes_a_page_and_says_what_the_numbers_mean(folder: Path) -> No
     assert "2-anonymity" in done.stdout
     page = (folder / "assess.html").read_text(encoding="utf-8")
     assert "Risk of the small survey" in page
-    assert "What most needs a look" in page
+    assert "Main issues" in page
     assert "<svg" in page
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
 

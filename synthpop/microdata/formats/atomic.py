@@ -73,7 +73,8 @@ def replacing(
 def _sweep_one(target: Path) -> None:
     """Remove what killed writers of a file left: nobody holds it any more."""
     for path in target.parent.glob(".*.tmp"):
-        if os.name == "posix" and is_temporary(path, re.escape(target.name[:LONGEST_NAME])):
+        known = is_temporary(path, re.escape(target.name[:LONGEST_NAME]))
+        if os.name == "posix" and known and not _is_alive(int(path.name.split("-")[-2])):
             with suppress(OSError):
                 descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
                 try:
@@ -81,6 +82,17 @@ def _sweep_one(target: Path) -> None:
                         path.unlink()
                 finally:
                     os.close(descriptor)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether a process runs here: another writer may not have locked its file yet."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 @contextmanager

@@ -105,7 +105,7 @@ class TestJudge:
     def test_command(self, folder: Path) -> None:
         run = call("judge", str(folder / "judge.toml"), "--seed", "5", cwd=folder)
         assert run.returncode == 0, run.stderr
-        assert "more about persons of the original than about strangers" in run.stdout
+        assert "of the synthetic records are as near to an original one" in run.stdout
         assert "Seed 5 repeats it" in run.stdout
         assert "Attacks on a synthetic file" in (folder / "judge.html").read_text(encoding="utf-8")
         table = pd.read_csv(folder / "judge.csv")

@@ -61,7 +61,7 @@ def test_results_speak_the_language_of_the_page(tmp_path: Path) -> None:
     play(tab, [step("local_suppression", keys=["sex"]), do("choose_page", page="details")])
     with use_language("de"):
         assert "Zellen geändert" in str(journey_of(tab.project).side(tab.view()))
-        assert "In der ursprünglichen Datei waren 86" in page_text(tab)
+        assert "Wiedererkennungen waren in der Originaldatei zu erwarten" in page_text(tab)
         play(tab, [step("global_recode")])
         assert "fehlt. Tragen Sie es ein." in str(shell.render_notice(tab.view(), tab.notice))
     play(tab, [do("choose_language", language="en")])

@@ -130,7 +130,7 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
     areas = pd.DataFrame(population.manifest.steps[1].margins)
     sums = areas.groupby(["margin", "region", "cell"])[["given", "target"]].sum()
     is_scaled = bool(((sums["given"] / sums["target"] - 1.0).abs() > 0).any())
-    told = "were scaled to the households and persons that each region has" in text
+    told = "were scaled to the households and persons of each region" in text
     assert told == is_scaled
     assert facts["memory"].startswith("finished in memory:")
     assert facts["parts"][2]["picture"] in totals_pictures(population)

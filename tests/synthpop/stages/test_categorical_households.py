@@ -65,7 +65,7 @@ def test_later_steps_see_the_shared_value_and_differences_are_recorded() -> None
         Categorical("after", predictors=["tenure"]),
         frame=frame,
     )
-    assert any("the first member's counts" in note.what for note in made.fallbacks)
+    assert any("the value of the first member is used" in note.what for note in made.fallbacks)
     people = made.frame()
     known = people["tenure"] == "tenant"
     assert (people.loc[known, "after"] == "tenant").all()
