@@ -43,8 +43,7 @@ ROWS_PER_BLOCK = 250_000
 SCREENED = 4_000  # households by which a guess is tried
 CLAIMED = 200_000  # households from which claims are made once a guess is right
 ORDERS = 12  # at random, for what chance gives
-FINALISTS = 20  # guesses that are tried on more households, at least
-FINAL_WORK = 10_000_000  # households times guesses: so many are tried on more households
+FINALISTS = 20  # guesses that are tried on more households
 BEYOND_CHANCE = 0.001
 FEWEST_COPIES = 5  # for a claim
 REPLICATES, MOST_SERIES = 5, 100  # of a series, and seeds of series that are tried
@@ -377,8 +376,7 @@ def _attacked(
     scores = [_alike(few, streams) for _, streams in guesses]
     many = _first(screens, CLAIMED)
     best, alike = ("", Streams(0)), 0
-    finalists = max(FINALISTS, FINAL_WORK // max(sum(len(one.cells) for one in many), 1))
-    for number in np.argsort(scores)[::-1][:finalists].tolist():
+    for number in np.argsort(scores)[::-1][:FINALISTS].tolist():
         found = _alike(many, guesses[number][1])
         if found > alike:
             best, alike = guesses[number], found
