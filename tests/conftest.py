@@ -18,6 +18,10 @@ settings.load_profile("untimed")
 FIRST = (
     "kernels/test_cases.py",  # compiles the kernels; meanwhile the other worker needs none
     "test_house.py",
+    "journeys/test_run_files.py",
+    "journeys/test_objects.py",
+    "journeys/test_readme.py",
+    "journeys/test_risk_files.py",
     "riskeval/protection/test_noise.py",
     "riskeval/utility/test_information.py",
     "synthpop/microdata/statistics/test_robust.py",

@@ -161,7 +161,7 @@ class Journey:
             household="db030", sensitive=["pb190"], pram=["pb220a"],
         )  # fmt: skip
         session.top_bottom_code("age", upper=80)
-        session.add_noise()
+        session.top_bottom_code("age", lower=1)
         return session.undo()
 
     @cached_property

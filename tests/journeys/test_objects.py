@@ -176,13 +176,10 @@ def test_the_verbs_of_a_session_are_all_methods_of_protection() -> None:
     ],
 )
 def test_a_verb_answers(
-    cls: type[Any],
-    verb: str,
-    recipe: str,
-    source: str,
-    journey_of: JourneyOf,
-    tmp_path: Path,
+    cls: type[Any], verb: str, recipe: str, source: str, journey_of: JourneyOf
 ) -> None:
-    it = getattr(journey_of(recipe, source), OBJECTS[cls])
-    assert_an_answer(CALLS[cls][verb](it, tmp_path))
+    journey = journey_of(recipe, source)
+    folder = journey.folder / f"{cls.__name__}.{verb}"
+    folder.mkdir()
+    assert_an_answer(CALLS[cls][verb](getattr(journey, OBJECTS[cls]), folder))
     plt.close("all")

@@ -13,9 +13,10 @@ from riskeval.attacks.counting.disco import disco
 from riskeval.attacks.entry import COUNTED, AttackEntry, AttackInput
 from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber
 from riskeval.attacks.shares import Excess
+from riskeval.attacks.strangers import overlap_of
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.messages.errors import InputError
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import message, sentences
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import formatted, join, plural
 
@@ -59,7 +60,7 @@ class FewerKeys(TableResult):
 
     def summary(self) -> str:
         """Say which keys lead furthest."""
-        return message(
+        text = message(
             "Of {n} of the keys, {keys} tell most about {value} beyond strangers: {rate} "
             "against {holdout_rate} of strangers; {verdict}.",
             n=plural(len(self.table), "subset"),
@@ -69,6 +70,7 @@ class FewerKeys(TableResult):
             holdout_rate=formatted(self.excess.holdout_rate, ".3g"),
             verdict=self.excess.verdict,
         )
+        return sentences(text, self.excess.caution)
 
 
 def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
@@ -181,7 +183,9 @@ def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
     result = fewer_keys(attack, inputs.keys, target)
     if result is None:
         raise InputError.of("fewer keys", "hold-out", "has nobody to compare with")
-    return result
+    names = [*inputs.keys, target]  # few columns do not show that strangers are none
+    overlap = overlap_of(inputs.original, inputs.holdout, names, inputs.categorical)
+    return replace(result, excess=replace(result.excess, overlap=overlap))
 
 
 def fewer_key_numbers(result: FewerKeys) -> list[AttackNumber]:
@@ -207,6 +211,6 @@ ATTACK = AttackEntry(
     numbers=fewer_key_numbers,
     needs_holdout=True,
     exact_keys=True,
-    blind_to=("half", "holes", "noise"),
+    blind_to=("copy", "half", "holes", "noise"),  # what takes all keys
     compared=False,
 )

@@ -447,7 +447,7 @@ class TestHoldouts:
         risk = self.judge(strangers, strangers)
         first = risk.summary().splitlines()[0]
         assert first.startswith(
-            "This file cannot be judged: the synthetic file tells more about the hold-out"
+            "This file cannot be judged: the synthetic file reveals more about the hold-out"
         )
         assert "Membership inference" in first
         assert verdict_rows(risk, False)[0]["word"] == "cannot judge"

@@ -77,5 +77,5 @@ def test_a_comparison_says_so(tmp_path: Path) -> None:
     assert result.measures["note"].str.contains("the hold-out contains no strangers").any()
     assert FACT in result.report(tmp_path / "i.html").read_text(encoding="utf-8")
     page = result.report(tmp_path / "x.html", audience="external").read_text(encoding="utf-8")
-    assert "The hold-out contains no strangers" in page
+    assert "The hold-out holds no strangers" in page
     assert FACT not in page

@@ -216,7 +216,7 @@ def test_a_rule_that_no_draw_keeps_takes_the_nearest_value_or_is_told() -> None:
     assert check_rules(rare).broken == (0,)
     assert told(rare, "the nearest sample value") > 0
     never = fit(["income is not missing and income > 1e12"], stage).simulate()
-    assert check_rules(never).broken[0] == told(never, "could not be kept") > 0
+    assert check_rules(never).broken[0] == told(never, "could not be satisfied") > 0
 
 
 def test_results_do_not_depend_on_workers_and_are_verified_on_disk(tmp_path) -> None:

@@ -160,7 +160,7 @@ def test_the_population_keeps_sizes_and_kinds_of_each_stratum() -> None:
     fitted = Pipeline([Structure(["age", "sex"], pooling=np.inf)]).fit(held, seed=1)
     shared = fitted.simulate(scale=9)
     assert fitted.pooling["structure"].totals == ("age", "sex")
-    assert "no more to tell than its totals" in fitted.pooling["structure"].summary()
+    assert "nothing but its totals were specific" in fitted.pooling["structure"].summary()
     tables = []
     for people in (own, shared):
         frame = people.frame()

@@ -111,7 +111,7 @@ def test_distinct_cells_of_more_combinations_than_a_number_holds() -> None:
 def test_so_many_cells_can_be_told_apart() -> None:
     half = Encoding("x", 2**31)
     assert strides([half, half])[1] == 2**62
-    with pytest.raises(InputError, match=r"3 variables have 9\.2e\+18 combinations of classes"):
+    with pytest.raises(InputError, match=r"3 variables .* have 9\.2e\+18 combinations of classes"):
         strides([half, half, Encoding("y", 2)])
 
 

@@ -204,8 +204,8 @@ def test_summaries_are_of_the_way() -> None:
     assert "pairs" not in mixture.summary()
     nothing = Pooling("partial", np.inf, chosen="cross-validated", way="mixture").summary()
     assert nothing == (
-        "Strata have nothing of their own: one model for all, with the stratum as a predictor, "
-        "chosen by cross-validation."
+        "One model for all strata, with nothing specific to a stratum, with the stratum as a "
+        "predictor, chosen by cross-validation."
     )
     cells = Pooling("partial", 3.0, way="cells")
     assert "shares of a cell" in cells.summary()

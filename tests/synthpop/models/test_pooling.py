@@ -505,9 +505,9 @@ def test_summaries_tell_the_kind_and_its_numbers() -> None:
         "pairs_left_out": 0, "way": "effects", "totals": 0.0,
     }  # fmt: skip
     text = Pooling("partial", 2.0, totals=30.0).summary()
-    assert text.endswith("expects, with the weight of 30 persons.")
+    assert text.endswith("the model of all strata, with the weight of 30 persons.")
     text = Pooling("partial", 2.0, totals=np.inf).summary()
-    assert text.endswith("class totals that the model of all strata expects.")
+    assert text.endswith("class totals expected by the model of all strata.")
 
 
 def test_pairs_are_bounded_by_their_effects(monkeypatch: pytest.MonkeyPatch) -> None:

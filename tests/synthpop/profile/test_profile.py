@@ -74,7 +74,7 @@ def profile():
         ("weight", "role", "weight"),
         ("old_weight", "left out", "a further weight"),
         ("country", "left out", "one value only: X"),
-        ("sex_code", "left out", "tells the same as sex"),
+        ("sex_code", "left out", "carries the same information as sex"),
         ("household_income", "derive", "the household sum of income"),
         ("relation", "structure", "one level occurs once in each household"),
         ("tenure", "structure", "one value in each household"),
@@ -122,7 +122,7 @@ def test_small_strata_and_codes_for_missing_are_told() -> None:
     profile = profile_survey(frame)
     assert profile.small_strata == {"isle": 10}
     assert "−9 may be a code for missing" in profile.column("debt").note
-    assert "Stratum isle has 10 sample persons only." in profile.summary()
+    assert "Stratum isle has only 10 sample persons." in profile.summary()
 
 
 def test_the_order_of_the_rows_changes_nothing() -> None:

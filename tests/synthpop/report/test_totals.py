@@ -107,9 +107,9 @@ def test_it_tells_the_numbers_of_the_manifest(calibration: Any, population: Any)
     text = plain(facts)
     prepared = population.manifest.prepared[0]
     assert f"{prepared.details['n_changed']} ages of the survey were corrected" in text
-    assert "9 of 9 known totals are met by the weights" in text
+    assert "The weights of the survey meet 9 of 9 known totals" in text
     assert f"{calibration.effective_sample_size:,.0f}" in text
-    assert f"Ratios of new to old weight lie between {calibration.g.min():.3g}" in text
+    assert f"Ratios of new to old weights lie between {calibration.g.min():.3g}" in text
     step = population.manifest.steps[0]
     cells = pd.DataFrame(step.margins)
     met = int((cells["difference"].abs() <= 0.5).sum())
@@ -151,7 +151,7 @@ def test_outsiders_see_neither_small_totals_nor_single_weights(
     for text in ("Ratios of new to old weight", "Mean of the ages"):
         assert text not in outside
     assert "Ratios of new to old weight" in inside
-    assert "of the cells that may be named" in outside
+    assert "of the cells that may be shown" in outside
 
 
 @pytest.mark.filterwarnings("ignore::synthpop.microdata.messages.errors.SparseDataWarning")
@@ -180,7 +180,7 @@ def test_weights_that_do_not_converge_are_said() -> None:
     assert "did NOT converge" in text
     met = int((result.margins["relative_error"].abs() <= result.tolerance).sum())
     assert met < 4
-    assert f"{met} of 4 known totals are met" in text
+    assert f"meet {met} of 4 known totals" in text
 
 
 @pytest.mark.filterwarnings("ignore::synthpop.microdata.messages.errors.SparseDataWarning")
@@ -195,7 +195,7 @@ def test_totals_that_a_later_step_moved_are_said() -> None:
         population = Pipeline(stages).fit(small_survey(), seed=1).simulate()
     facts = totals_facts(None, population, FigureNames(), False)
     assert facts is not None
-    assert "right after this step: later steps moved them" in facts["parts"][0]["sentences"][0]
+    assert "right after this step: later steps changed them" in facts["parts"][0]["sentences"][0]
 
 
 def test_the_page_has_the_section(
@@ -217,7 +217,7 @@ def test_the_page_has_the_section(
     assert "Calibration of the weights" in section
     assert "Calibration of the weights" not in texts["without"]
     done = unescape(re.sub(r"<[^>]+>", " ", page[page.index('id="done"') :]))
-    for words in ("Heaped ages", "Small areas", "Households allotted within region by 4 known"):
+    for words in ("Heaped ages", "Small areas", "Households allocated within region by 4 known"):
         assert words in done
     for open_, close in (("<div", "</div>"), ("<section", "</section>"), ("<p", "</p>")):
         tags = len(re.findall(rf"{open_}[ >]", page))
@@ -254,11 +254,13 @@ def test_steps_say_how_strata_were_pooled() -> None:
     told = steps_table(recipe, FigureNames(), pooling)["rows"]
     assert told[0][1:3] == ["Missing values filled", "edu"]
     assert told[1][3].endswith(
-        "models of strata shrunk towards the pooled one (prior size 30 persons)"
+        "model of each stratum shrunk towards the pooled one (prior size 30 persons)"
     )
     assert "stratum" not in told[2][3]
-    assert "models of strata shrunk towards the pooled one (prior size 10 persons)" in told[4][3]
-    last = "regressions of strata shrunk towards the pooled one (prior size 1,000 persons)"
+    assert (
+        "model of each stratum shrunk towards the pooled one (prior size 10 persons)" in told[4][3]
+    )
+    last = "regression of each stratum shrunk towards the pooled one (prior size 1,000 persons)"
     assert told[4][3].endswith(last)
     assert told[3][3].replace("\u00a0", " ") == (
         "Drawn again given all others (multinomial on all), 2 passes; "
@@ -283,7 +285,7 @@ def test_steps_tell_their_own_pooling_in_plain_numbers() -> None:
     }
     told = [row[3] for row in steps_table(recipe, FigureNames(), pooling)["rows"]]
     assert "(prior size 113 households)" in told[0]
-    near = "; models of strata shrunk towards the pooled one (prior size {} persons)"
+    near = "; model of each stratum shrunk towards the pooled one (prior size {} persons)"
     for text, amount in zip(told[1:], (30, 10, 300), strict=True):
         assert text.endswith(near.format(amount))
 

@@ -254,7 +254,7 @@ def test_run_files_and_faults() -> None:
     manifest = fitted(STAGES[1]).simulate().manifest
     text = str(steps(manifest.identity.recipe, FigureNames(), manifest.pooling))
     assert "a model for each level of" in text
-    assert "models of levels shrunk towards the pooled one" in text
+    assert "model of each stratum shrunk towards the pooled one" in text
     with pytest.raises(InputError, match="by 'income' is in the survey, but the population"):
         fitted(Categorical("colour", predictors=["sex"], by="income"))
     with pytest.raises(InputError, match="by names 'pay', which this step makes"):

@@ -147,7 +147,7 @@ def test_a_pareto_tail_begins_above_zero_and_a_tail_has_a_positive_value() -> No
     values = np.arange(0.0, 40.0)
     top, notes = top_class(values, 0.0, "pareto")
     assert top is None
-    assert "begins at 0, not above zero" in notes[0].what
+    assert "begins at 0, which is not above zero" in notes[0].what
     for threshold, why in (
         (-18.5, "only 19 sample values"),
         (-19.5, "no sample value is positive"),

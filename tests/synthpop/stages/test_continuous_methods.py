@@ -335,7 +335,7 @@ def test_strata_have_their_own_model_where_they_are_large_enough() -> None:
     pooled = income(frame, "x", **options, pooling=PoolingOptions(smallest_stratum=10**6))
     assert abs(gap(own) - 50) < 1
     assert abs(gap(pooled)) < 25
-    assert sum("values by the model pooled" in f.what for f in pooled.fallbacks) == 3
+    assert sum("values from the model pooled" in f.what for f in pooled.fallbacks) == 3
     north = pooled.frame().query("region == 'north'")["x"].mean()
     south = pooled.frame().query("region == 'south'")["x"].mean()
     assert north > south + 20  # the stratum is a predictor of the pooled model
@@ -346,7 +346,7 @@ def test_few_values_for_many_coefficients_are_pooled() -> None:
     frame["x"] = frame["age"] + 1.0
     options = {"predictors": ["age", "size", "sex"], "pooling": PoolingOptions("none", 1)}
     population = income(frame, "x", method="regression", **options)
-    assert any("coefficients: values by the model pooled" in f.what for f in population.fallbacks)
+    assert any("coefficients: values from the model pooled" in f.what for f in population.fallbacks)
     assert population.frame()["x"].notna().all()
 
 

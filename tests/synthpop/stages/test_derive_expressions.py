@@ -90,7 +90,7 @@ def test_values_outside_of_breaks_are_recorded() -> None:
     (note,) = population.fallbacks
     outside = int((population.frame()["age"] > 30).sum())
     assert note.n_persons == outside == int(population.frame()["young"].isna().sum())
-    assert note.what == "values outside breaks 0 to 30: missing"
+    assert note.what == "values outside the breaks 0 to 30: missing"
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_a_fit_that_ends_early_is_recorded(monkeypatch, pooling, where, told) ->
     survey = Survey(frame_of_ages(), **ROLES)
     stage = Categorical("flag", predictors=["age"], numeric="values", pooling=pooling)
     fitted = Pipeline([Structure(["age", "sex"]), stage]).fit(survey, seed=1)
-    notes = [f for f in fitted.fallbacks if "ended before its maximum" in f.what]
+    notes = [f for f in fitted.fallbacks if "stopped before its maximum" in f.what]
     assert {f.stratum for f in notes} == told
     monkeypatch.undo()
     assert not Pipeline([Structure(["age", "sex"]), stage]).fit(survey, seed=1).fallbacks

@@ -178,7 +178,7 @@ def test_a_stratum_of_one_level_is_told_as_it_is(options, always: bool) -> None:
     people = run.simulate(scale=3).frame()
     only = bool((people.loc[people["region"] == "west", "status"] == "retired").all())
     assert told == [
-        "one level in the sample: "
+        "only one level in the sample: "
         + ("always drawn" if only else "others may come from other strata")
     ]
     assert only == always

@@ -81,7 +81,7 @@ def test_small_strata_are_recorded_for_heads_and_for_others() -> None:
     assert ("west", f"other members: no persons {pooled}") in notes(few_in_the_west(0))
     assert {stratum for stratum, _ in told} == {"west"}
     told = notes(frame, pooling=PoolingOptions("none", 0))
-    assert ("west", "other members: one level in the sample: always drawn") in told
+    assert ("west", "other members: only one level in the sample: always drawn") in told
     assert not [what for _, what in told if "pooled" in what]
 
 
