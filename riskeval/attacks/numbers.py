@@ -49,7 +49,7 @@ class AttackNumber:
         >>> AttackNumber(Measurement(info, 0.7), "strangers", beyond).reading()
         'above the hold-out'
         >>> AttackNumber(Measurement(info, 0.01, baseline=0.04), "original").reading()
-        '25 % of what the original tells; no verdict without a hold-out'
+        '25 % of what the original reveals; no verdict without a hold-out'
         """
         one = self.measurement
         if np.isnan(one.value):

@@ -68,8 +68,8 @@ class Scenario:
     >>> intruder = Scenario(["region", "age"], "income", key_errors={"age": 0.1}, coverage=0.5)
     >>> print(intruder.story())
     The intruder knows region and age of every person in a register of 50 % of the population; age \
-is wrong for 10 %. They look for persons of the sample whom nobody else in it shares these keys \
-with. They want income; a number counts as found within 1 %, 2 % or 5 % of the true value, a \
+is wrong for 10 %. They look for persons of the sample with whom nobody else in it shares these \
+keys. They want income; a number counts as found within 1 %, 2 % or 5 % of the true value, a \
 category when it is the true one.
     >>> Scenario.from_dict(intruder.to_dict()) == intruder
     True

@@ -150,7 +150,7 @@ def caution_of(ones: Iterable[Excess | None]) -> str:
     Examples
     --------
     >>> caution_of([excess(np.zeros(90), np.ones(90), 0.95)])[:33]
-    ' No verdict: the release tells mo'
+    ' No verdict: the release reveals '
     """
     texts = [one.caution for one in ones if one is not None and one.caution]
     return f" {texts[0]}" if texts else ""

@@ -181,7 +181,7 @@ def suggest_roles(data: Any, *, dictionary: Dictionary | None = None) -> RoleSug
     (('age', 'sex'), ('income',), ('id',))
     >>> print(roles.summary())
     2 key variables: age and sex. Together they single out 66.7 % of 6 records. Leave out of any \
-release: id. The suggestions rest on names, labels and values: check them.
+release: id. The suggestions are based on names, labels and values: check them.
     """
     frame = as_unique_frame(data, "data")
     labels = dictionary_of(frame) if dictionary is None else dictionary

@@ -29,9 +29,9 @@ class Message(str):
 
     Examples
     --------
-    >>> text = message("Give {variable} the predictor {other}.", variable="job", other="age")
+    >>> text = message("Give {later} the predictor {earlier}.", later="job", earlier="age")
     >>> text.in_language("de")
-    'Geben Sie job den Prädiktor age.'
+    'job den Prädiktor age geben.'
     """
 
     __slots__ = ("args", "function", "values")
