@@ -123,8 +123,8 @@ def test_every_attack_believes_the_same_keys(seed: int, unit: str, who: str, p: 
     seen: dict[str, list[np.ndarray]] = {}
     with pytest.MonkeyPatch.context() as patch:
         for name, entry in ATTACKS.items():
-            if "key_errors" not in entry.honours:
-                continue
+            if "key_errors" not in entry.honours or name == "fewer_keys":
+                continue  # who forgets some keys errs in the others only
             codes = seen.setdefault(name, [])
 
             def spy(frame: Any, *rest: Any, codes: list[np.ndarray] = codes) -> Any:
@@ -138,7 +138,7 @@ def test_every_attack_believes_the_same_keys(seed: int, unit: str, who: str, p: 
             )
             target = "" if entry.target == "none" else "status"
             entry.run(given, target)
-    assert len(seen) == sum("key_errors" in entry.honours for entry in ATTACKS.values()) >= 5
+    assert len(seen) == sum("key_errors" in it.honours for it in ATTACKS.values()) - 1 >= 5
     for name, all_codes in seen.items():
         assert all_codes, name
         for codes in all_codes:
