@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import riskeval
@@ -119,6 +118,7 @@ def test_a_file_travels_to_other_processes_without_what_it_remembers() -> None:
 
 
 def test_frames_of_other_libraries_come_back() -> None:
+    pl = pytest.importorskip("polars")
     file = Microdata(pl.from_pandas(PEOPLE), keys=KEYS)
     assert isinstance(file.data, pl.DataFrame)
     assert isinstance(k_anonymity(file).to_frame(), pl.DataFrame)
