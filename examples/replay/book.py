@@ -232,7 +232,7 @@ def recoding_and_suppression(folder: Path) -> list[Row]:
         f = frequency_counts(frame, keys).f
         return [int((f < k).sum()) for k in (2, 3, 5)]
 
-    fewer = "recounted after each cell, the same protection needs no more cells than printed"
+    fewer = "counted again after each cell, the same protection needs no more cells than printed"
     return [
         row("4.2.1: persons by class of age", "1128 1110 635 629 447 250 200 70 13",
             nine["age"].value_counts().reindex(labels)),

@@ -13,6 +13,7 @@ from synthpop.microdata.formats.disk import make_folder, sync, try_lock, write_e
 from synthpop.microdata.formats.lock import private_folder
 from synthpop.microdata.formats.places import BucketPath, Place
 
+SWEPT = 20  # attempts to hold a file before somebody sweeps it
 LONGEST_NAME = 100  # characters of the final name that the temporary one repeats
 TEMPORARY = re.compile(r"\.(?P<name>.+)-\d+-[0-9a-f]{16}\.tmp", re.DOTALL)
 PRIVATE, SHARED = 0o600, 0o666  # the second one is narrowed by the umask
@@ -45,10 +46,8 @@ def replacing(
         make_folder(target.parent)
         if rename is None:  # a folder sweeps by itself
             _sweep_one(target)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(draft, flags, PRIVATE if private else SHARED)
+        descriptor = _created(draft, PRIVATE if private else SHARED)
         created = True
-        try_lock(descriptor)
         if os.name != "posix":  # there an open file cannot be renamed
             os.close(descriptor)
         yield draft
@@ -70,11 +69,25 @@ def replacing(
                 draft.unlink(missing_ok=True)
 
 
+def _created(draft: Path, mode: int) -> int:
+    """Make a file and hold it; once more where another writer swept it before it was held."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    attempt = 0
+    while True:
+        descriptor, attempt = os.open(draft, flags, mode), attempt + 1
+        held = try_lock(descriptor) and draft.exists()
+        if held or os.name != "posix" or attempt == SWEPT:
+            return descriptor
+        os.close(descriptor)
+        with suppress(OSError):
+            draft.unlink()
+
+
 def _sweep_one(target: Path) -> None:
     """Remove what killed writers of a file left: nobody holds it any more."""
     for path in target.parent.glob(".*.tmp"):
         known = is_temporary(path, re.escape(target.name[:LONGEST_NAME]))
-        if os.name == "posix" and known and not _is_alive(int(path.name.split("-")[-2])):
+        if os.name == "posix" and known:
             with suppress(OSError):
                 descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
                 try:
@@ -82,17 +95,6 @@ def _sweep_one(target: Path) -> None:
                         path.unlink()
                 finally:
                     os.close(descriptor)
-
-
-def _is_alive(process: int) -> bool:
-    """Whether a process runs here: another writer may not have locked its file yet."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 @contextmanager

@@ -17,6 +17,9 @@ from synthpop.microdata.formats.tomlfile import read_toml
 from synthpop.microdata.messages.budget import budget
 from synthpop.microdata.messages.errors import InputError, RunFileError
 
+pytest.importorskip("openpyxl")
+pytest.importorskip("rdata")
+
 PEOPLE = pd.DataFrame({"age": np.arange(200) % 90, "name": ["Ada", "Bo"] * 100})
 MEBI = 1 << 20
 
