@@ -289,3 +289,15 @@ def test_the_example_of_populationsim_runs_with_all_its_controls() -> None:
     harder = balance_zones(survey, walk, [*margins, district], within="PUMA", seed=1)
     homes_gap = harder.controls["gap"][harder.controls["margin"] == "households by TAZ"]
     assert (homes_gap == 0).all()  # what has no importance is met; what has one is balanced
+
+
+def test_bounds_hold_weights_near_their_start() -> None:
+    frame = pd.DataFrame({"hid": [1, 2, 2], "w": 10.0})
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({"zone": ["a"]})
+    homes = Margin(pd.DataFrame({"zone": ["a"], "total": [60.0]}), level="household")
+    free = balance_zones(survey, zones, homes, seed=1)
+    assert free.controls["balanced"].tolist() == pytest.approx([60.0])
+    with pytest.warns(ConvergenceWarning, match="target 60, nearest 40"):
+        bounded = balance_zones(survey, zones, homes, bounds=(0.5, 2.0), seed=1)
+    assert bounded.controls["achieved"].tolist() == [40.0]
