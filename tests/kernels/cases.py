@@ -340,13 +340,14 @@ def calibration() -> list[np.ndarray]:
 def zones() -> list[np.ndarray]:
     """Households in zones, with totals of zones and of all of them together."""
     from synthpop import Margin, Survey
-    from synthpop.calibration import balance_zones
+    from synthpop.calibration import WeightLimits, balance_zones
 
     survey = Survey(keys_with_holes().assign(w=2.0), weight="w", household="hid")
     places = pd.DataFrame({"zone": ["x", "y", "z"]})
     homes = Margin(places.assign(total=[9.0, 12.0, 0.0]), level="household")
     ill = Margin(pd.DataFrame({"ill": ["flu"], "total": [24.0]}), importance=50.0)
-    result = balance_zones(survey, places, [homes, ill], bounds=(0.1, 9.0), seed=1)
+    limits = WeightLimits(ratio=(0.1, 9.0), weight=(0.01, 8.0))
+    result = balance_zones(survey, places, [homes, ill], bounds=limits, seed=1)
     return [result.controls["balanced"].to_numpy(), result.controls["achieved"].to_numpy()]
 
 
