@@ -196,7 +196,7 @@ def protection() -> list[np.ndarray]:
     from riskeval import protect
 
     frame = keys_with_holes(150)
-    many = keys_with_holes(140)[list("abcde")]
+    many = keys_with_holes(60)[list("abcde")]
     suppressed = protect.local_suppression(many, list("abcde"), k=5).data
     odd = frame.iloc[:149]  # one record is left without a partner
     swapped = protect.rank_swap(odd, ["wage", "rent"], p=0.2, seed=1).data[["wage", "rent"]]
@@ -262,7 +262,7 @@ def population() -> list[np.ndarray]:
         Continuous("income", predictors=["age_class", "status"]),
     ]  # fmt: skip
     frames = [
-        Pipeline(steps).fit(small_survey(90), seed=1).simulate(scale=0.4).frame()
+        Pipeline(steps).fit(small_survey(25), seed=1).simulate(scale=0.3).frame()
         for steps in (stages, binned)
     ]
     return [
@@ -319,7 +319,7 @@ def calibration() -> list[np.ndarray]:
     from synthpop.calibration import integerise
     from tests.small import small_survey
 
-    survey = small_survey(60)
+    survey = small_survey(30)
     total = float(survey.weights.sum())
     sex = pd.DataFrame({"sex": ["f", "m"], "total": [0.52 * total, 0.48 * total]})
     homes = survey.frame.groupby("region", observed=True)["w"].sum()

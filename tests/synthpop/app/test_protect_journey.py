@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import runpy
 from functools import partial
 from pathlib import Path
 
@@ -97,7 +96,7 @@ def test_faulty_options_are_a_message_and_no_step(tmp_path: Path) -> None:
     assert tab.notice.kind == "fault"
 
 
-def test_the_script_repeats_the_session(tmp_path: Path) -> None:
+def test_the_script_repeats_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tab = protecting(tmp_path)
     play(
         tab,
@@ -112,7 +111,8 @@ def test_the_script_repeats_the_session(tmp_path: Path) -> None:
     folder.mkdir()
     people().to_parquet(folder / "survey.parquet")
     (folder / "protect.py").write_text(text)
-    subprocess.run([sys.executable, "protect.py"], cwd=folder, check=True, timeout=120)
+    monkeypatch.chdir(folder)
+    runpy.run_path("protect.py", run_name="__main__")
     repeated = pd.read_parquet(folder / "survey-protected.parquet")
     from synthpop.app.protect.session import session_of
 
