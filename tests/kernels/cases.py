@@ -40,6 +40,28 @@ def keys_with_holes(n: int = 60) -> pd.DataFrame:
 
 
 @case
+def candidates_of_releases() -> list[np.ndarray]:
+    """Records with the same values, ranges that meet, and such that take their first candidate."""
+    from riskeval.kernels.candidates import candidates
+
+    rng = np.random.default_rng(4)
+    group_a, group_b = np.sort(rng.integers(0, 6, 40)), rng.integers(-1, 6, 30)
+    order, starts = np.arange(40), np.searchsorted(group_a, np.arange(7))
+    low_a, low_b = rng.integers(0, 4, (40, 2)) * 1.0, rng.integers(0, 4, (30, 2)) * 1.0
+    codes = rng.integers(0, 3, (40, 2))
+    wanted = rng.random(30) < 0.9
+    sides = (low_a, low_a + 1, low_b, low_b + 0.5)
+    return [
+        part
+        for take in (False, True)
+        for taken in [np.arange(40) % 9 == 0]
+        for part in (
+            *candidates(order, starts, group_b, *sides, codes, taken, wanted, take), taken
+        )
+    ]  # fmt: skip
+
+
+@case
 def frequencies() -> list[np.ndarray]:
     """Counts with missing keys that match everything, wholly and partly."""
     from riskeval import frequency_counts
