@@ -459,3 +459,18 @@ def test_stata_files_are_for_the_version_that_is_asked_for(tmp_path):
     for name, wrong in (("a.dta", 16), ("a.csv", 13)):
         with pytest.raises(InputError, match=r"Give 8 to 15, for \.dta only"):
             write_table(frame, tmp_path / name, dta_version=wrong)
+
+
+def test_one_text_among_numbers_is_a_code_for_missing_and_is_written_again(tmp_path: Path) -> None:
+    values = [*map(str, range(100, 140)), "N"]
+    pd.DataFrame({"x": values, "y": [*values[1:], "none"], "z": ["N", "1"] * 20 + ["2"]}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    frame = read_table(tmp_path / "a.csv")
+    assert frame["x"].dropna().tolist() == list(range(100, 140))
+    assert frame.attrs["reading"] == ["'N' as missing in 'x'"]
+    assert dictionary_of(frame)["x"].missing_code == "N"
+    assert frame["y"].iloc[-1] == "none"  # two codes: which is which is not lost
+    assert set(frame["z"]) == {"N", "1", "2"}  # levels
+    write_table(frame, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == (tmp_path / "a.csv").read_text()
