@@ -11,6 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.formats.broken import (
+    check_bytes,
+    check_cells,
+    check_encoding,
+    check_header,
+    check_second_header,
+    ragged,
+)
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import message
@@ -115,23 +123,31 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
     options = options or CsvOptions()
     with path.open("rb") as stream:
         start = stream.read(SNIFFED)
+    check_bytes(path, start)
     encoding = options.encoding or (
         "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     )
     lines = start.decode(encoding, errors="replace").splitlines()
     separator = options.separator or _separator(lines[0] if lines else "")
     notes = [] if options.separator else [f"separator {separator!r}"] if separator != "," else []
+    lines = lines[:-1] if len(start) == SNIFFED else lines  # the last one is cut
+    notes += check_header(lines, separator)
     try:
         frame = _read_text(path, separator, encoding)
     except UnicodeDecodeError:
         if options.encoding:
             raise ValueError(f"the text is not {options.encoding}") from None
+        check_encoding(path)
         frame = _read_text(path, separator, "latin-1")
         notes.append("encoding Latin-1")
+    except pd.errors.ParserError as problem:
+        raise ragged(problem) from None
     if not isinstance(frame.index, pd.RangeIndex):
         raise ValueError("rows have more cells than the first line has names")
     if len(frame) == 0:
         raise ValueError("there is a header but no row")
+    notes += check_cells(lines, separator)
+    check_second_header(frame)
     _check_columns(frame, options)
     typed, guesses = with_numbers(frame, separator != ",", options)
     typed.attrs["reading"] = [*notes, *guesses]

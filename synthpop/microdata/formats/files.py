@@ -113,9 +113,8 @@ def read_table(
     except DAMAGED as problem:
         if isinstance(problem, InputError):
             raise
-        raise _fault(
-            file, message("cannot be read: {reason}", reason=problem), "Open it and check."
-        ) from None
+        hint = getattr(problem, "hint", "Open it and check.")
+        raise _fault(file, message("cannot be read: {reason}", reason=problem), hint) from None
     if dictionary is not None:
         frame = _with_meanings(frame, dictionary, user_missing)
     return with_whole_numbers(frame)
