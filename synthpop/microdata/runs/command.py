@@ -46,8 +46,9 @@ LedgerFolder = Annotated[
 Facts = Annotated[
     list[str] | None,
     typer.Option(
-        "--fact", help="What the ledger keeps, as recipients=TEXT; also recodings, randomness, "
-        "wave (time of the data), date, despite (reason to release although it objects)."
+        "--fact", help="What the release tells, as licence=TEXT; title, description, citation, "
+        "publisher. What the ledger keeps: recipients, recodings, randomness, wave (time of the "
+        "data), date, despite (reason to release although it objects)."
     ),
 ]  # fmt: skip
 Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
