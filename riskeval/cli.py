@@ -239,7 +239,7 @@ def _protected(
     streams = _streams(key_file, key, seed)
     data = plan.read()
     say_reading(data)
-    session = ProtectionSession(data, **plan.roles.model_dump())
+    session = ProtectionSession(data, **plan.roles.model_dump(), drop=plan.release.drop)
     with progress() as listen:
         for number, (verb, arguments) in enumerate(plan.steps, 1):
             listen(Event("progress", "protect", number - 1, len(plan.steps), verb))

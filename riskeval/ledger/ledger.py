@@ -21,12 +21,12 @@ from riskeval.verdict.verdict import Finding
 from synthpop.microdata.formats.folder import Folder, current
 from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import file_hash
-from synthpop.microdata.frame.names import ROLES
 from synthpop.microdata.messages.errors import Faults, InputError, OutputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Shown
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.roles.microdata import Microdata, as_file
 from synthpop.microdata.version import __version__
 
