@@ -201,7 +201,9 @@ def _noise(
         for one in earlier:
             way = one.links.ways.get(name)
             rows = np.flatnonzero(one.links.record >= 0)
-            if way is None or way.kind != "near" or one.wave != wave or not len(rows):
+            if one.synthetic or way is None or way.kind != "near" or one.wave != wave:
+                continue
+            if not len(rows):
                 continue
             other = one.columns[name]
             assert column.low is not None

@@ -13,6 +13,7 @@ CLEARLY = 0.7
 """The nearest record is clear where it is nearer than so much of the distance to the next one."""
 AGREES = 0.9
 SAMPLE = 2_000
+ERRORS = 3.0
 APART = 1e6
 Pairs = Mapping[str, tuple[Readable, Readable]]
 
@@ -89,7 +90,10 @@ def _sides(
 
 
 def _right(x: np.ndarray, y: np.ndarray) -> float:
-    """Return how many of y are nearer to x than to others of y, beyond chance (Abbott)."""
+    """Return the share of y that is nearer to x than to others of y beyond chance: a lower bound.
+
+    Chance and what exceeds it by Abbott's formula, less three standard errors of chance.
+    """
     from scipy.spatial import cKDTree
 
     sample = y[:: max(len(y) // SAMPLE, 1)]
@@ -100,7 +104,8 @@ def _right(x: np.ndarray, y: np.ndarray) -> float:
         return 0.0
     chance = len(x) / (len(x) + len(y))
     nearer = float((to_x[told] < to_y[told]).mean() + 0.5 * (to_x[told] == to_y[told]).mean())
-    return (nearer - chance) / (1 - chance)
+    error = ERRORS * np.sqrt(chance * (1 - chance) / int(told.sum()))
+    return float((nearer - error - chance) / (1 - chance))
 
 
 def _agreement(pair: tuple[Readable, Readable], record: np.ndarray) -> float:
