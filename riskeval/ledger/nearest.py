@@ -43,8 +43,8 @@ def nearest_pairs(pairs: Pairs, amounts: Sequence[str], by: Sequence[str]) -> Ne
     for as_log in (False, True):
         loose = _pairs(pairs, amounts, (), as_log)
         agreeing = tuple(name for name in by if _agreement(pairs[name], loose.record) >= AGREES)
-        tried = {(): loose.right}
-        for names in {agreeing, tuple(by)} - {()}:
+        tried: dict[tuple[str, ...], float] = {(): loose.right}
+        for names in dict.fromkeys(some for some in (agreeing, tuple(by)) if some):
             tried[names] = _right(*_sides(pairs, amounts, names, as_log))
         names = max(tried, key=lambda one: (tried[one], len(one)))
         if best is None or tried[names] > best[0]:
