@@ -48,6 +48,15 @@ class LedgerCheck(Result):
         Records that share their keys with k or more who all have one sensitive value.
     told : DataFrame
         What each earlier release adds to a column: column, release, kind, n (cells), value.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from riskeval import Ledger
+    >>> people = pd.DataFrame({"age": [30, 30, 30, 41], "pay": [900, 950, 990, 1010]})
+    >>> check = Ledger(tempfile.mkdtemp()).check(people, keys="age")
+    >>> check.below_alone.tolist(), check.verdict.not_tried
+    ([False, False, False, True], ('the ledger has no earlier release',))
     """
 
     verdict: ReleaseVerdict
