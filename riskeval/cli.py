@@ -200,8 +200,10 @@ def release(
     from riskeval.report.release import release_session
     from riskeval.runfiles.runfile import load_protect_plan
     from riskeval.session.session import ProtectionSession
+    from synthpop.microdata.formats.passport import about_and_others
 
-    request = ledger_request(ledger, facts or ())
+    about, others = about_and_others(facts or ())
+    request = ledger_request(ledger, others)
     options: dict[str, Any] = {}
     if source.is_dir():
         session = ProtectionSession.load(source)
@@ -218,7 +220,7 @@ def release(
     release_session(
         session, target, formats=formats or ("parquet",), language=language,
         on_losses=tell,
-        ledger=request,
+        ledger=request, about=about,
         **options,
     )  # fmt: skip
     files = sorted(path.name for path in target.iterdir())

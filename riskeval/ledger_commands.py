@@ -36,9 +36,10 @@ def show(folder: Register) -> None:
     ledger = Ledger(folder)
     releases = ledger.releases
     say(ledger.summary())
-    for one in releases.itertuples():
-        to = f" for {one.recipients}" if one.recipients else ""
-        say(f"{one.number}. {one.date} {one.name}{to}: {one.records} records; {one.verdict or '-'}")
+    for one in releases.to_dict("records"):
+        to = f" for {one['recipients']}" if one["recipients"] else ""
+        text = f"{one['number']}. {one['date']} {one['name']}{to}: {one['records']} records"
+        say(f"{text}; {one['verdict'] or 'no verdict'}")
     answer(releases=releases)
 
 

@@ -50,6 +50,8 @@ class Readable:
 
 def read_columns(frame: pd.DataFrame, without: Collection[str] = ()) -> dict[str, Readable]:
     """Read the columns of a release; lists and other values that have no order are left out."""
+    frame = frame.copy(deep=False)
+    frame.attrs = {}  # a dictionary would be copied with each column
     columns = {}
     for name in frame:
         if name not in without:

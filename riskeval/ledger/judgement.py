@@ -48,6 +48,15 @@ class LedgerCheck(Result):
         Records that share their keys with k or more who all have one sensitive value.
     told : DataFrame
         What each earlier release adds to a column: column, release, kind, n (cells), value.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from riskeval import Ledger
+    >>> people = pd.DataFrame({"age": [30, 30, 30, 41], "pay": [900, 950, 990, 1010]})
+    >>> check = Ledger(tempfile.mkdtemp()).check(people, keys="age")
+    >>> check.below_alone.tolist(), check.verdict.not_tried
+    ([False, False, False, True], ('the ledger has no earlier release',))
     """
 
     verdict: ReleaseVerdict
@@ -201,7 +210,9 @@ def _noise(
         for one in earlier:
             way = one.links.ways.get(name)
             rows = np.flatnonzero(one.links.record >= 0)
-            if way is None or way.kind != "near" or one.wave != wave or not len(rows):
+            if one.synthetic or way is None or way.kind != "near" or one.wave != wave:
+                continue
+            if not len(rows):
                 continue
             other = one.columns[name]
             assert column.low is not None

@@ -64,7 +64,7 @@ class Knowledge:
 def table_of(codes: Mapping[str, np.ndarray]) -> KeyTable:
     """Return the distinct rows of columns of codes."""
     frame = pd.DataFrame(
-        {name: pd.Categorical.from_codes(values, range(int(values.max(initial=-1)) + 1))
+        {name: pd.Categorical.from_codes(values, pd.RangeIndex(int(values.max(initial=-1)) + 1))
          for name, values in codes.items()}
     )  # fmt: skip
     return tabulate(frame, list(frame.columns))

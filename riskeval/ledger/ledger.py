@@ -56,6 +56,11 @@ class ReleaseFacts:
         Why it went out although the ledger spoke against it.
     files : mapping of str to str
         Files that went out -> SHA-256.
+
+    Examples
+    --------
+    >>> ReleaseFacts(recipients="University of Northport", recodings=["ages in tens"]).recipients
+    'University of Northport'
     """
 
     recodings: Sequence[str] = ()

@@ -158,12 +158,12 @@ def _steady(pairs: Mapping[str, tuple[Readable, Readable]], ways: Mapping[str, W
 
     found, possible = _found(*hashes(names), sample)
     while len(names) > 1 and RARE * len(sample) < possible and found < SHARED * possible:
-        ways = [[one for one in names if one != name] for name in names]
-        results = [(_found(*hashes(kept), sample)[0], kept) for kept in ways]
-        best, kept = max(results, key=lambda pair: pair[0])
+        rests = [[one for one in names if one != name] for name in names]
+        results = [(_found(*hashes(rest), sample)[0], rest) for rest in rests]
+        best, chosen = max(results, key=lambda pair: pair[0])
         if best <= found and found > 0:
             break
-        found, names = best, kept
+        found, names = best, chosen
     return names
 
 

@@ -13,6 +13,7 @@ CLEARLY = 0.7
 """The nearest record is clear where it is nearer than so much of the distance to the next one."""
 AGREES = 0.9
 SAMPLE = 2_000
+ERRORS = 3.0
 APART = 1e6
 Pairs = Mapping[str, tuple[Readable, Readable]]
 
@@ -42,8 +43,8 @@ def nearest_pairs(pairs: Pairs, amounts: Sequence[str], by: Sequence[str]) -> Ne
     for as_log in (False, True):
         loose = _pairs(pairs, amounts, (), as_log)
         agreeing = tuple(name for name in by if _agreement(pairs[name], loose.record) >= AGREES)
-        tried = {(): loose.right}
-        for names in {agreeing, tuple(by)} - {()}:
+        tried: dict[tuple[str, ...], float] = {(): loose.right}
+        for names in dict.fromkeys(some for some in (agreeing, tuple(by)) if some):
             tried[names] = _right(*_sides(pairs, amounts, names, as_log))
         names = max(tried, key=lambda one: (tried[one], len(one)))
         if best is None or tried[names] > best[0]:
@@ -89,7 +90,10 @@ def _sides(
 
 
 def _right(x: np.ndarray, y: np.ndarray) -> float:
-    """Return how many of y are nearer to x than to others of y, beyond chance (Abbott)."""
+    """Return the share of y that is nearer to x than to others of y beyond chance: a lower bound.
+
+    Chance and what exceeds it by Abbott's formula, less three standard errors of chance.
+    """
     from scipy.spatial import cKDTree
 
     sample = y[:: max(len(y) // SAMPLE, 1)]
@@ -100,7 +104,8 @@ def _right(x: np.ndarray, y: np.ndarray) -> float:
         return 0.0
     chance = len(x) / (len(x) + len(y))
     nearer = float((to_x[told] < to_y[told]).mean() + 0.5 * (to_x[told] == to_y[told]).mean())
-    return (nearer - chance) / (1 - chance)
+    error = ERRORS * np.sqrt(chance * (1 - chance) / int(told.sum()))
+    return float((nearer - error - chance) / (1 - chance))
 
 
 def _agreement(pair: tuple[Readable, Readable], record: np.ndarray) -> float:

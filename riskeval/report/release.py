@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from riskeval.attacks.guessed_seeds import guessed_seeds
@@ -14,7 +15,13 @@ from riskeval.session.session import ProtectionSession
 from synthpop.microdata.formats.dictionary_file import write_dictionary
 from synthpop.microdata.formats.files import WRITERS, write_table
 from synthpop.microdata.formats.losses import losses
-from synthpop.microdata.formats.release_folder import DICTIONARY, PAGE, write_release, write_verdict
+from synthpop.microdata.formats.passport import Passport, types_of, write_passport
+from synthpop.microdata.formats.release_folder import (
+    DICTIONARY,
+    PAGE,
+    write_release,
+    write_verdict,
+)
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.language import use_language
@@ -30,6 +37,7 @@ def release_session(
     language: str = "en",
     on_losses: Callable[[list[str]], None] = lambda _: None,
     ledger: LedgerRequest | None = None,
+    about: Mapping[str, str] = MappingProxyType({}),
     **options: Any,
 ) -> Path:
     """Write the folder that may leave: data, dictionary, external page, verdict, list of contents.
@@ -39,6 +47,7 @@ def release_session(
     (`guessed_seeds`).
 
     ledger: asked before anything is written, and told after
+    about: title, description, licence, citation and publisher, as far as they are to be told
     options: ``drop``, ``identifiers`` and ``order`` of `release_file`
     Raises InputError: a step that draws from a seed which can be guessed, an unknown format.
         OutputError: the target is there. GuaranteeError: the attack finds the draws, or the
@@ -92,6 +101,11 @@ def release_session(
             rows = verdict_rows(session, external=True)
             write_verdict(draft, verdict.for_others(), rows, notes)
         data = {"name": "protected", "records": len(frame), "columns": names}
+        method = [f"{number}. {step.verb}" for number, step in enumerate(session.steps, 1)]
+        write_passport(draft, Passport(
+            False, [data], complete, method, rows, verdict.for_others(), about, types_of(frame),
+            roles.weights if roles.weights in frame else None, language,
+        ))  # fmt: skip
         return {"synthetic": False, "data": [data]}
 
     folder = write_release(Path(target), write)

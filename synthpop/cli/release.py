@@ -39,9 +39,11 @@ def release(
     """
     from riskeval.ledger.consult import ledger_request
     from synthpop.cli.release_folder import ReleaseRequest, release_population
+    from synthpop.microdata.formats.passport import about_and_others
     from synthpop.microdata.formats.places import place
     from synthpop.microdata.messages.parameters import NONE, Whole, check
 
+    about, others = about_and_others(facts or ())
     faults = Faults("release")
     check(faults, {"--sample": Whole(1) | NONE}, {"--sample": sample})
     faults.raise_if_any()
@@ -54,7 +56,7 @@ def release(
     with progress() as listener:
         request = ReleaseRequest(
             tuple(formats or ("parquet",)), sample, language, title, tell, listener,
-            ledger_request(ledger, facts or ()),
+            ledger_request(ledger, others), about,
         )  # fmt: skip
         release_population(place(folder), target, request)
     files = sorted(path.name for path in target.iterdir())

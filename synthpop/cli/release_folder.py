@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from synthpop.evaluation.guessed_draws import guessed_draws
 from synthpop.microdata.formats.dictionary_file import write_dictionary
 from synthpop.microdata.formats.files import WRITERS, write_table
 from synthpop.microdata.formats.losses import losses
+from synthpop.microdata.formats.passport import Passport, types_of, write_passport
 from synthpop.microdata.formats.places import Place, place
 from synthpop.microdata.formats.release_folder import (
     DICTIONARY,
@@ -36,7 +37,7 @@ from synthpop.population.population import Population, open_population
 from synthpop.report.stored import FILE, load_report
 from synthpop.report.write import stored_facts, write_stored
 from synthpop.sampling.designs import SimpleRandom
-from synthpop.sampling.draw import draw_sample
+from synthpop.sampling.draw import WEIGHT, draw_sample
 from synthpop.sampling.stage_designs import Cluster
 from synthpop.stages.structure import Structure
 
@@ -60,6 +61,7 @@ class ReleaseRequest:
     on_losses: Callable[[list[str]], None] = lambda _: None
     listener: Listener = silent
     ledger: LedgerRequest | None = None  # asked before anything is written, and told after
+    about: Mapping[str, str] = field(default_factory=dict)  # see `Passport`
 
 
 def release_population(folder: Place | str, target: Path | str, request: ReleaseRequest) -> Path:
@@ -110,10 +112,17 @@ def release_population(folder: Place | str, target: Path | str, request: Release
                 write_table(frame, draft / f"{name}{ending}")
             facts.append({"name": name, "records": len(frame), "columns": list(frame.columns)})
             if number == 1:
-                _write_dictionary(frame, draft / DICTIONARY)
+                dictionary = _write_dictionary(frame, draft / DICTIONARY)
+                types = types_of(frame)
         verdict = reduce(ReleaseVerdict.beside, verdicts)
         levels.append(verdict.level)
-        _write_page(home, next(iter(populations.values())), draft, request, (verdict, notes))
+        first = next(iter(populations.values()))
+        rows = _write_page(home, first, draft, request, (verdict, notes))
+        about = {"title": request.title, **request.about} if request.title else request.about
+        write_passport(draft, Passport(
+            True, facts, dictionary, [str(step["type"]) for step in first.manifest.identity.recipe],
+            rows, verdict.for_others(), about, types, _weights(frame), request.language,
+        ))  # fmt: skip
         request.listener(Event("end", "release", len(populations), len(populations)))
         return {"synthetic": True, "data": facts}
 
@@ -167,16 +176,23 @@ def _attacked(frame: pd.DataFrame, population: Population) -> str:
     return result.summary()
 
 
-def _write_dictionary(frame: pd.DataFrame, path: Path) -> None:
+def _write_dictionary(frame: pd.DataFrame, path: Path) -> Dictionary:
     known = dictionary_of(frame).variables
-    write_dictionary(Dictionary([known.get(name, Variable(name)) for name in frame.columns]), path)
+    dictionary = Dictionary([known.get(name, Variable(name)) for name in frame.columns])
+    write_dictionary(dictionary, path)
+    return dictionary
+
+
+def _weights(frame: pd.DataFrame) -> str | None:
+    """Return the column of weights that a drawn sample has."""
+    return WEIGHT if WEIGHT in frame else None
 
 
 def _write_page(
     home: Place, population: Population, draft: Path, request: ReleaseRequest,
     judged: tuple[ReleaseVerdict, list[str]],
-) -> None:  # fmt: skip
-    """Write the external page and the verdict, as far as something was judged."""
+) -> list[Mapping[str, str]]:  # fmt: skip
+    """Write the external page and the verdict, as far as something was judged; return its rows."""
     verdict, notes = judged
     rows: list[Mapping[str, str]] = []
     if (home / FILE).exists():
@@ -190,3 +206,4 @@ def _write_page(
     else:
         notes = [NOT_JUDGED, *notes]
     write_verdict(draft, verdict.for_others(), rows, notes)
+    return rows

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import riskeval
+import riskeval.cli
 import synthpop
 import synthpop.cli
 from riskeval import utility
@@ -84,6 +85,44 @@ def exported(it: Journey) -> str:
         written(synthpop.cli.main, it, "export", folder, "--to", f"people{suffix}")
         assert len(synthpop.read_table(it.folder / f"people{suffix}")) == it.population.n_persons
     return written(synthpop.cli.main, it, "sample", folder, "-n", 20, "--out", "sample.sav")
+
+
+PLAN = """
+[data]
+file = "{file}"
+
+[roles]
+keys = ["db040", "rb090"]
+household = "db030"
+
+[[step]]
+verb = "local_suppression"
+
+[release]
+drop = ["pid"]
+"""
+
+
+def released(it: Journey) -> list[Any]:
+    """Release a population and a protected file, and ask the ledger of a third one."""
+    role = [part for key in ("db040", "rb090") for part in ("--role", f"key={key}")]
+    with pytest.MonkeyPatch.context() as patch:  # a few of the numbers that can be guessed
+        for place in ("synthpop.evaluation.guessed_draws", "riskeval.attacks.guessed_seeds"):
+            patch.setattr(f"{place}.guessable_numbers", lambda: list(range(20)))
+        it.fitted.simulate(scale=SCALE, out=it.folder / "leaving")
+        facts = ("--fact", "licence=CC BY 4.0", "--fact", "recipients=everybody")
+        command = ("release", "leaving", "--ledger", "ledger", "--format", "sav", *facts)
+        written(synthpop.cli.main, it, *command)
+        (it.folder / "leaving.toml").write_text(PLAN.format(file=it.file.as_posix()))
+        command = ("release", "leaving.toml", "--ledger", "ledger", "--to", "first")
+        written(riskeval.cli.main, it, *command)
+    command = ("ledger", "check", "ledger", "first/protected.parquet", *role)
+    said = written(riskeval.cli.main, it, *command, "--consistent", "agreed.sav")
+    ledger = riskeval.Ledger(it.folder / "ledger")
+    assert ledger.releases["name"].tolist() == ["leaving-release: population", "first"]
+    assert ledger.releases["recipients"].tolist() == ["everybody", ""]
+    files = [it.folder / name for name in ("leaving-release/README.md", "first/croissant.json")]
+    return [said, written(riskeval.cli.main, it, "ledger", "show", "ledger"), *files]
 
 
 def written(main: Callable[[], object], it: Journey, *arguments: object) -> str:
@@ -170,6 +209,7 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     ),
     "read_survey": lambda it: it.survey,
     "synthpop export": exported,
+    "riskeval.Ledger": released,
     "In another library": in_other_libraries,
 }
 """What the table of the README names -> how a reader calls it."""
@@ -180,6 +220,9 @@ ELSEWHERE = {
     ),
     "synthpop zones FOLDER": "a folder of PopulationSim: `test_populationsim.py`",
     "synthpop sample": "is run with synthpop export",
+    **dict.fromkeys(
+        ("synthpop release", "riskeval release", "riskeval ledger"), "are run with riskeval.Ledger"
+    ),
     "Anneal": "a stage of `test_run_files.py`",
     "Distribute": "a stage of `test_run_files.py`",
     **dict.fromkeys(
@@ -199,6 +242,10 @@ NOT_RUN = {
     },
     **{
         ("synthpop export", source): "ten files for seconds: of the source that has labels"
+        for source in ("embedded", "csv")
+    },
+    **{
+        ("riskeval.Ledger", source): "releases for seconds: of the source that has labels"
         for source in ("embedded", "csv")
     },
     **{

@@ -28,6 +28,12 @@ SEED = 987654321098
 STRUCTURE = Structure(["age", "sex"], jitter={"age": 1})
 
 
+@pytest.fixture(autouse=True)
+def guesses(monkeypatch) -> None:
+    """A few of the numbers that can be guessed: that attack is tested elsewhere."""
+    monkeypatch.setattr("synthpop.evaluation.guessed_draws.guessable_numbers", lambda: range(30))
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("made")
@@ -47,7 +53,8 @@ def test_the_folder_holds_what_may_leave_and_nothing_else(made: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {
-        "contents.json", "dictionary.csv", "page.html", "population.csv", "population.parquet",
+        "README.md", "contents.json", "croissant.json", "ddi-codebook.xml", "dictionary.csv",
+        "page.html", "population.csv", "population.parquet", "ro-crate-metadata.json",
         "verdict.json",
     }  # fmt: skip
     stored = read_key(made / "p")
@@ -63,6 +70,8 @@ def test_the_folder_holds_what_may_leave_and_nothing_else(made: Path, tmp_path: 
     verdict = json.loads((out / "verdict.json").read_text())
     assert [row["what"] for row in verdict["judged"]] == ["Fit", "Disclosure risk", "Known totals"]
     assert "better than chance" in verdict["notes"][0]
+    assert verdict["level"] == "cannot judge"
+    assert any("riskeval judge" in text for text in verdict["not_tried"])
 
 
 def test_households_are_whole_and_in_a_fresh_order(made: Path, tmp_path: Path) -> None:
@@ -93,7 +102,7 @@ def test_every_kind_is_attacked_and_gives_nothing(kind: str, made: Path, tmp_pat
     for file in files:
         frame = pd.read_parquet(file)
         options = {"structure": STRUCTURE, "household": "hid", "strata": "region"}
-        guesses = [*range(300), SEED]
+        guesses = [*range(60), SEED]
         assert guessed_draws(frame, guesses=guesses, **options).found == ""
     notes = json.loads((tmp_path / "out" / "verdict.json").read_text())["notes"]
     assert sum("better than chance" in note for note in notes) == len(files)

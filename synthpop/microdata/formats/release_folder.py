@@ -14,9 +14,6 @@ from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.version import __version__
 
 CONTENTS, VERDICT, DICTIONARY, PAGE = "contents.json", "verdict.json", "dictionary.csv", "page.html"
-PASSPORTS: list[Callable[[Path, Mapping[str, Any]], None]] = []
-"""What describes a release to machines and catalogues: each is given the folder, whose files are
-complete, and the facts of the release, and writes its own files there."""
 
 
 def write_release(target: Path, write: Callable[[Path], Mapping[str, Any]]) -> Path:
@@ -29,8 +26,6 @@ def write_release(target: Path, write: Callable[[Path], Mapping[str, Any]]) -> P
         raise OutputError(f"{target} exists already. Choose another folder with --to.")
     with new_folder(target) as draft:
         facts = write(draft)
-        for passport in PASSPORTS:
-            passport(draft, facts)
         files = {
             path.relative_to(draft).as_posix(): {
                 "sha256": _sha256(path),

@@ -52,8 +52,9 @@ LedgerFolder = Annotated[
 Facts = Annotated[
     list[str] | None,
     typer.Option(
-        "--fact", help="What the ledger keeps, as recipients=TEXT; also recodings, randomness, "
-        "wave (time of the data), date, despite (reason to release although it objects)."
+        "--fact", help="What the release tells, as licence=TEXT; title, description, citation, "
+        "publisher. What the ledger keeps: recipients, recodings, randomness, wave (time of the "
+        "data), date, despite (reason to release although it objects)."
     ),
 ]  # fmt: skip
 Written = Annotated[Path | None, typer.Argument(help="File to write; its ending says the format.")]

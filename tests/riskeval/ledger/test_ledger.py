@@ -231,6 +231,18 @@ def test_records_link_when_all_amounts_have_noise_of_their_own(tmp_path: Path) -
     assert check.links["right"][0] > 0.5
 
 
+def test_other_persons_with_amounts_alike_are_not_taken_for_the_same(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    pay = rng.lognormal(10, 0.5, 3300)
+    people = pd.DataFrame({"pay": pay, "rent": pay * rng.uniform(0.2, 0.4, 3300)})
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.add(people.iloc[300:], "many others", synthetic=True)
+    ledger.add(people.iloc[300:700], "others")
+    check = ledger.check(people.iloc[:300], k=K)
+    assert check.links["linked"].tolist() == [0, 0]
+    assert check.verdict.level == "no objection found by what was tried", check.summary()
+
+
 def test_attribution_rises_where_another_release_tells_more_keys(tmp_path: Path) -> None:
     n = 240
     numbers = np.arange(n)

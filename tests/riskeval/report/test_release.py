@@ -14,7 +14,6 @@ from riskeval import ProtectionSession
 from riskeval.cli import main
 from riskeval.report.release import release_session
 from synthpop.microdata.formats.key_file import read_key_file
-from synthpop.microdata.formats.release_folder import PASSPORTS
 from synthpop.microdata.messages.errors import InputError, OutputError
 from tests import console
 from tests.small import small_frame
@@ -44,16 +43,24 @@ drop = ["pid"]
 """
 
 
+@pytest.fixture(autouse=True)
+def guesses(monkeypatch) -> list[int]:
+    """A few of the numbers that can be guessed: those attacks are tested elsewhere."""
+    numbers = list(range(30))
+    monkeypatch.setattr("riskeval.attacks.guessed_seeds.guessable_numbers", lambda: numbers)
+    return numbers
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    small_frame().to_parquet(tmp_path / "survey.parquet")
+    small_frame(80).to_parquet(tmp_path / "survey.parquet")
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     return tmp_path
 
 
 def session() -> ProtectionSession:
     roles = {"keys": ["region", "age", "sex"], "numeric": ["income"], "household": "hid"}
-    return ProtectionSession(small_frame(), **roles)
+    return ProtectionSession(small_frame(80), **roles)
 
 
 def test_a_plan_becomes_a_folder_that_holds_nothing_of_its_making(folder: Path) -> None:
@@ -61,8 +68,11 @@ def test_a_plan_becomes_a_folder_that_holds_nothing_of_its_making(folder: Path) 
     assert done.returncode == 0, done.stderr
     out = folder / "plan-release"
     names = {path.name for path in out.iterdir()}
-    assert names == {"contents.json", "dictionary.csv", "page.html", "protected.csv",
-                     "protected.parquet", "verdict.json"}  # fmt: skip
+    assert names == {
+        "README.md", "contents.json", "croissant.json", "ddi-codebook.xml", "dictionary.csv",
+        "page.html", "protected.csv", "protected.parquet", "ro-crate-metadata.json",
+        "verdict.json",
+    }  # fmt: skip
     key = read_key_file(folder / "plan.key")
     assert key is not None
     for path in out.iterdir():
@@ -73,11 +83,13 @@ def test_a_plan_becomes_a_folder_that_holds_nothing_of_its_making(folder: Path) 
     for name, facts in contents["files"].items():
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == facts["sha256"]
     verdict = json.loads((out / "verdict.json").read_text())
+    assert "None of 30 guesses of the seed" in verdict["notes"][0]
     assert "finds more than chance" in verdict["notes"][0]
+    assert verdict["level"] in ("do not publish", "exceeds your limits", "cannot judge")
     assert len(verdict["judged"]) >= 3
     people = pd.read_parquet(out / "protected.parquet")
     assert "pid" not in people
-    assert len(people) == len(small_frame())
+    assert len(people) == len(small_frame(80))
     again = call("release", "plan.toml", "--to", "second", "--format", "csv", cwd=folder)
     assert again.returncode == 0, again.stderr
     first, second = (pd.read_csv(x / "protected.csv") for x in (out, folder / "second"))
@@ -102,7 +114,7 @@ def test_a_saved_session_is_released(tmp_path: Path) -> None:
     job.save(tmp_path / "job")
     done = call("release", "job", "--to", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(pd.read_parquet(tmp_path / "out" / "protected.parquet")) == len(small_frame())
+    assert len(pd.read_parquet(tmp_path / "out" / "protected.parquet")) == len(small_frame(80))
     for path in (tmp_path / "out").iterdir():
         assert str(job.steps[0].seed).encode() not in path.read_bytes()
 
@@ -117,20 +129,14 @@ def test_formats_and_targets_are_checked_before_anything_is_written(tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
-def test_what_fails_leaves_nothing_and_a_passport_has_its_place(tmp_path, monkeypatch) -> None:
-    def failing(draft: Path, facts: object) -> None:
+def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch) -> None:
+    def failing(draft: Path, passport: object) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr("synthpop.microdata.formats.release_folder.PASSPORTS", [failing])
+    monkeypatch.setattr("riskeval.report.release.write_passport", failing)
     with pytest.raises(OutputError, match="no room"):
         release_session(session(), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
-    write = lambda draft, facts: (draft / "passport.json").write_text(str(facts["synthetic"]))  # noqa: E731
-    monkeypatch.setattr("synthpop.microdata.formats.release_folder.PASSPORTS", [write])
-    release_session(session(), tmp_path / "out")
-    contents = json.loads((tmp_path / "out" / "contents.json").read_text())
-    assert "passport.json" in contents["files"]
-    assert PASSPORTS == []
 
 
 def test_an_order_that_is_kept_is_told(tmp_path: Path) -> None:
