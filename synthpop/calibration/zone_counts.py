@@ -18,7 +18,7 @@ HOUSEHOLDS = 9.0  # what missing a total costs that households count for once, f
 
 
 def whole_counts(
-    problem: ZoneProblem, weights: ZoneWeights, streams: Streams
+    problem: ZoneProblem, weights: ZoneWeights, streams: Streams, first_zone: int = 0
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield each zone with households of the survey, and how often it has each of them.
 
@@ -45,7 +45,7 @@ def whole_counts(
             zones, weights.of(problem, region, part, zones), least, most.astype(np.int64),
             strict=True,
         ):  # fmt: skip
-            rng = streams.at("zone", int(z))
+            rng = streams.at("zone", first_zone + int(z))
             wanted_homes = float(w.sum())
             if abs(wanted_homes - problem.households[z]) < 0.5:
                 wanted_homes = float(problem.households[z])

@@ -136,7 +136,8 @@ def solve_zones(
             break
         before, centre = missed, point.multipliers
         point = dual.at(centre, centre)
-    return ZoneWeights(point.multipliers, point.achieved, missed <= tolerance, iteration, limits)
+    met = missed <= tolerance and not dual.out_of_reach
+    return ZoneWeights(point.multipliers, point.achieved, met, iteration, limits)
 
 
 def in_zones(problem: ZoneProblem, by_level: ByLevel, zones: np.ndarray) -> np.ndarray:
@@ -160,6 +161,7 @@ class _Dual:
         self.scale: ByLevel = []
         self.penalty: ByLevel = []
         self.must: ByLevel = []
+        self.out_of_reach = False  # a total that must be met has no household that may live there
         for level, (targets, reach) in enumerate(zip(problem.targets, self._reach(), strict=True)):
             cost = problem.importance[problem.controls_of(level)]
             free = np.isfinite(targets) & reach
@@ -167,6 +169,7 @@ class _Dual:
             self.free.append(free)
             self.scale.append(scale)
             self.must.append(free & np.isinf(cost))
+            self.out_of_reach |= bool(((targets > 0) & ~reach & np.isinf(cost)).any())
             self.penalty.append(
                 np.where(free, scale / np.where(np.isinf(cost), important, cost), 1.0)
             )

@@ -400,3 +400,12 @@ def test_a_region_without_a_sample_borrows_from_the_most_similar_and_says_so() -
     assert (result.controls["gap"] == 0).all()
     made = result.persons()
     assert set(made.loc[made["zone"] == "n", "hid"]) <= set(range(60))
+
+
+def test_a_total_that_nobody_of_the_region_is_in_is_told() -> None:
+    frame = pd.DataFrame({"hid": [1, 2], "region": ["a", "b"], "ill": [True, False], "w": 5.0})
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({"region": ["a", "b"], "zone": ["x", "y"]})
+    ill = Margin(pd.DataFrame({"zone": ["x", "y"], "ill": True, "total": [4.0, 3.0]}))
+    with pytest.warns(ConvergenceWarning, match="zone y, ill True"):
+        balance_zones(survey, zones, ill, within="region", seed=1)
