@@ -2,7 +2,7 @@
 
     python -m benchmarks.nation 0.01             # 3 million persons, 2,400 zones of 500 households
     python -m benchmarks.nation 0.1 processes:2  # two workers
-    nice python -m benchmarks.nation 1 processes:2 /data/nation  # all of it, kept; goes on if stopped
+    nice python -m benchmarks.nation 1 processes:2 /data/nation  # all; goes on if stopped
 
 Zones lie in counties and states. Each zone has 31 totals that households and persons meet, each
 county five and each state four more. The truth is invented: zones differ in size, age and income;

@@ -38,7 +38,11 @@ def whole_counts(
     ]
     left = 0.5
     for region, part, zones in problem.blocks(BLOCK):
-        pool, start = problem.pools[region], problem.start(region, part, zones)
+        pool, columns, start = (
+            problem.pools[region],
+            part.tocsc(),
+            problem.start(region, part, zones),
+        )
         bounds = weights.limits.between(start)
         least, most = np.floor(bounds[0]).astype(np.int64), np.ceil(np.minimum(bounds[1], 2.0**40))
         for z, w, low, high in zip(
@@ -65,8 +69,8 @@ def whole_counts(
                     wanted[own] = wanted[own] * aim[level][area] + carried[level][area]
             gap = part.T @ counts - wanted
             improve_counts(
-                part.indptr, part.indices, part.data, w, low, high, gap, scale, SWEEPS, PATIENCE,
-                TRIED, counts,
+                part.indptr, part.indices, part.data, columns.indptr, columns.indices,
+                columns.data, w, low, high, gap, scale, SWEEPS, PATIENCE, TRIED, counts,
             )  # fmt: skip
             for level in range(last):
                 carried[level][problem.areas[level, z]] = -gap[problem.controls_of(level)]
