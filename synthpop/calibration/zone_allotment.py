@@ -19,7 +19,7 @@ from synthpop.microdata.statistics.streams import Streams
 
 
 @dataclass(frozen=True, slots=True)
-class Allotment:
+class ZoneCopies:
     """Which household lives where, and what that achieves."""
 
     # int64, shape (n_copies,), sorted by zone: row of the geography, household of the survey
@@ -41,13 +41,13 @@ def allot(
     *,
     first_zone: int = 0,
     limits: WeightLimits | None = None,
-    tolerance: float = 1e-4,
-    max_iterations: int = 1000,
-) -> Allotment:
+    stop: tuple[float, int] = (1e-4, 1000),
+) -> ZoneCopies:
     """Balance households and put whole ones into zones.
 
     first_zone: number of the first row of the geography among the zones of the run, which names
         the random numbers
+    stop: largest relative gap of a total that must be met, and Newton steps at most
     Raises InputError: margins do not match survey and geography.
     """
     faults = Faults("balance zones")
@@ -57,9 +57,7 @@ def allot(
     group = np.arange(survey.n_households)
     if limits is None:  # they are of each household
         problem, group = _grouped(problem)
-    weights = solve_zones(
-        problem, tolerance=tolerance, max_iterations=max_iterations, limits=limits
-    )
+    weights = solve_zones(problem, tolerance=stop[0], max_iterations=stop[1], limits=limits)
     achieved = [np.zeros(targets.shape) for targets in problem.targets]
     zones, copies = [], []
     for z, households, counts in whole_counts(problem, weights, streams, first_zone):
@@ -72,7 +70,7 @@ def allot(
     chosen = deal(group, survey.household_weights, np.concatenate(copies), rng)
     zone = np.concatenate(zones)
     order = np.argsort(zone, kind="stable")
-    return Allotment(
+    return ZoneCopies(
         zone[order], chosen[order], _of_rows(problem, weights.achieved),
         _of_rows(problem, achieved), weights.converged, dict(problem.borrowed),
     )  # fmt: skip

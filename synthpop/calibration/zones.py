@@ -279,8 +279,8 @@ def balance_zones(
         items = [item for item in reduced if item is not None]
     limits = None if bounds is None else weight_limits(bounds)
     made = allot(
-        survey, table, items, within, Streams(seed), limits=limits, tolerance=tolerance,
-        max_iterations=max_iterations,
+        survey, table, items, within, Streams(seed), limits=limits,
+        stop=(tolerance, max_iterations),
     )  # fmt: skip
     frame = _households_there(survey, table, made.zone, made.household)
     achieved, balanced = made.achieved, made.balanced

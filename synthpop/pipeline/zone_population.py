@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.calibration.zone_allotment import Allotment, allot, persons_of
+from synthpop.calibration.zone_allotment import ZoneCopies, allot, persons_of
 from synthpop.calibration.zone_solver import WeightLimits
 from synthpop.calibration.zones import (
     check_geography,
@@ -354,8 +354,8 @@ class _WriteZones:
             rows, survey = np.flatnonzero(here), survey.with_frame(survey.frame[here])
         made = allot(
             survey, block.geography, block.margins, self.within, self.streams,
-            first_zone=block.first_zone, limits=self.limits, tolerance=TOLERANCE,
-            max_iterations=MAX_ITERATIONS,
+            first_zone=block.first_zone, limits=self.limits,
+            stop=(TOLERANCE, MAX_ITERATIONS),
         )  # fmt: skip
         parts = [part.to_dict() for part in self._parts(block, survey, rows, made)]
         controls = table_of_gaps(block.margins, made.balanced, made.achieved)
@@ -369,7 +369,7 @@ class _WriteZones:
         })  # fmt: skip
 
     def _parts(
-        self, block: _Block, survey: Survey, rows: np.ndarray, made: Allotment
+        self, block: _Block, survey: Survey, rows: np.ndarray, made: ZoneCopies
     ) -> Iterator[BlockRecord]:
         """Write the households of a block, a file at a time."""
         sizes = survey.household_sizes[made.household]
