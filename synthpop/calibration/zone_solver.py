@@ -43,6 +43,11 @@ class WeightLimits:
     ------
     InputError
         A lower limit is negative or above the upper one, or `ratio` leaves out 1.
+
+    Examples
+    --------
+    >>> WeightLimits(ratio=(0.2, 5)).weight
+    (0.0, inf)
     """
 
     ratio: tuple[float, float] = (0.0, np.inf)

@@ -213,6 +213,17 @@ def zone_controls(population: Population) -> pd.DataFrame:
     ------
     InputError
         The population was not made by `populate_zones`.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> frame = pd.DataFrame({"hid": [1, 2, 2], "w": 10.0})
+    >>> zones = pd.DataFrame({"zone": ["a", "b"]})
+    >>> homes = Margin(zones.assign(total=[8, 9]), level="household", name="homes")
+    >>> survey = Survey(frame, weight="w", household="hid")
+    >>> made = populate_zones(survey, zones, homes, mkdtemp() + "/out", seed=1)
+    >>> zone_controls(made)["achieved"].tolist()
+    [8.0, 9.0]
     """
     files = [name for name in population.manifest.files if name.startswith(f"{ZONES}/")]
     if population.path is None or not files:
