@@ -276,7 +276,7 @@ class _Plan:
                  for item, level in zip(margins, finest, strict=True)]  # fmt: skip
         blocks = [
             _Block(k, int(ends[k]), table.iloc[ends[k] : ends[k + 1]].reset_index(drop=True),
-                   tuple(part[k] for part in parts if part[k] is not None))
+                   tuple(item for part in parts if (item := part[k]) is not None))
             for k in range(len(names))
         ]  # fmt: skip
         roles = survey.roles
