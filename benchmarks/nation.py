@@ -1,6 +1,8 @@
-"""A nation in small zones: households by `balance_zones`, at a share of its size.
+"""A nation in small zones: households by `populate_zones`, at a share of its size.
 
-    python -m benchmarks.nation 0.01      # 3 million persons, 2,400 zones of 500 households
+    python -m benchmarks.nation 0.01             # 3 million persons, 2,400 zones of 500 households
+    python -m benchmarks.nation 0.1 processes:2  # two workers
+    nice python -m benchmarks.nation 1 processes:2 /data/nation  # all; goes on if stopped
 
 Zones lie in counties and states. Each zone has 31 totals that households and persons meet, each
 county five and each state four more. The truth is invented: zones differ in size, age and income;
@@ -11,77 +13,119 @@ from __future__ import annotations
 
 import resource
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 ZONES, HOUSEHOLDS = 240_000, 500
+AT_A_TIME = 1_200  # zones whose truth is in memory
 AGES = [0, 5, 15, 25, 35, 45, 55, 65, 120]
 
 
-def truth(n_zones: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Persons of all zones with what is controlled."""
-    n = n_zones * HOUSEHOLDS
-    zone = np.repeat(np.arange(n_zones), HOUSEHOLDS)
-    rich, young = rng.normal(0, 0.6, n_zones)[zone], rng.normal(0, 0.5, n_zones)[zone]
+def truth(zones: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    """Persons of some zones with what is controlled."""
+    n = len(zones) * HOUSEHOLDS
+    zone = np.repeat(np.arange(len(zones)), HOUSEHOLDS)
+    rich, young = rng.normal(0, 0.6, len(zones))[zone], rng.normal(0, 0.5, len(zones))[zone]
     size = 1 + rng.binomial(4, np.clip(0.35 + 0.1 * young, 0.05, 0.9))
-    wealth = np.clip(np.round(2.5 + rich + rng.normal(0, 1.2, n)), 0, 5).astype(int)
-    dwelling = np.clip(np.round(1 + 0.4 * rich + rng.normal(0, 0.7, n)), 0, 2).astype(int)
+    wealth = np.clip(np.round(2.5 + rich + rng.normal(0, 1.2, n)), 0, 5).astype(np.int8)
+    dwelling = np.clip(np.round(1 + 0.4 * rich + rng.normal(0, 0.7, n)), 0, 2).astype(np.int8)
     persons = np.repeat(np.arange(n), size)
     age = np.clip(rng.gamma(2.2, 17, len(persons)) - 4 * young[persons], 0, 99)
     return pd.DataFrame(
-        {"household": persons, "zone": zone[persons], "size": size[persons],
-         "wealth": wealth[persons], "dwelling": dwelling[persons],
-         "age": pd.cut(age, AGES, right=False, labels=False), "sex": rng.integers(0, 2, len(age)),
+        {"household": int(zones[0]) * HOUSEHOLDS + persons, "zone": zones[zone[persons]],
+         "size": size[persons].astype(np.int8), "wealth": wealth[persons],
+         "dwelling": dwelling[persons],
+         "age": pd.cut(age, AGES, right=False, labels=False).astype(np.int8),
+         "sex": rng.integers(0, 2, len(age), dtype=np.int8),
          "works": (age > 17) & (age < 66) & (rng.random(len(age)) < 0.7),
-         "race": rng.choice(5, n, p=[0.6, 0.15, 0.13, 0.07, 0.05])[persons],
-         "occupation": rng.integers(0, 4, len(age))}
+         "race": rng.choice(5, n, p=[0.6, 0.15, 0.13, 0.07, 0.05])[persons].astype(np.int8),
+         "occupation": rng.integers(0, 4, len(age), dtype=np.int8)}
     )  # fmt: skip
 
 
-def main(share: float) -> None:
-    """Invent, balance, and print a row."""
-    from synthpop import Margin, Survey
-    from synthpop.calibration import balance_zones
+TABLES = {
+    "homes": ("household", ["zone"]),
+    "sizes": ("household", ["zone", "size"]),
+    "wealth": ("household", ["zone", "wealth"]),
+    "dwellings": ("household", ["zone", "dwelling"]),
+    "ages": ("person", ["zone", "age", "sex"]),
+    "workers": ("person", ["zone", "works"]),
+    "races": ("household", ["county", "race"]),
+    "occupations": ("person", ["state", "occupation"]),
+}
 
+
+def invented(zones: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, pd.DataFrame]]]:
+    """Yield sample and tables of the truth, some zones at a time."""
     rng = np.random.default_rng(1)
-    n_zones = round(ZONES * share)
-    zones = pd.DataFrame({"zone": np.arange(n_zones)})
+    for first in range(0, len(zones), AT_A_TIME):
+        some = zones.iloc[first : first + AT_A_TIME]
+        people = truth(some["zone"].to_numpy(), rng).merge(some, on="zone")
+        homes = people.drop_duplicates("household")
+        tables = {}
+        for name, (level, by) in TABLES.items():
+            rows = homes if level == "household" else people
+            rows = rows[rows["works"]] if name == "workers" else rows
+            tables[name] = rows.groupby(by).size().rename("total").reset_index()
+        drawn = homes["household"].sample(frac=0.02, random_state=1)
+        sample = people[people["household"].isin(drawn)]
+        yield sample.drop(columns=["zone", "county", "state"]), tables
+
+
+def main(share: float, workers: str, folder: str | None) -> None:
+    """Invent, populate, and print a row."""
+    from synthpop import Margin, Survey, populate_zones, zone_controls
+
+    zones = pd.DataFrame({"zone": np.arange(round(ZONES * share))})
     zones["region"] = zones["zone"] // 100
     zones["county"] = zones["region"] * 10 + zones["zone"] % 100 // 50
     zones["state"] = zones["region"] // 48
-    people = truth(n_zones, rng).merge(zones, on="zone")
-    homes = people.drop_duplicates("household")
-
-    def margin(frame: pd.DataFrame, level: str, *by: str) -> Margin:
-        table = frame.groupby(list(by)).size().rename("total").reset_index()
-        return Margin(table, level=level, importance=None if by == ("zone",) else 1000.0)
-
+    samples, tables = zip(*invented(zones), strict=True)
     margins = [
-        margin(homes, "household", "zone"),
-        *(margin(homes, "household", "zone", name) for name in ("size", "wealth", "dwelling")),
-        margin(people, "person", "zone", "age", "sex"),
-        margin(people[people["works"]], "person", "zone", "works"),
-        margin(homes, "household", "county", "race"),
-        margin(people, "person", "state", "occupation"),
-    ]
-    drawn = homes["household"].sample(frac=0.02, random_state=1)
-    sample = people[people["household"].isin(drawn)].drop(columns=["zone", "county", "state"])
-    survey = Survey(sample.assign(w=50.0), weight="w", household="household")
+        Margin(pd.concat([part[name] for part in tables]).groupby(by, as_index=False).sum(),
+               level=level, importance=None if name == "homes" else 1000.0, name=name)
+        for name, (level, by) in TABLES.items()
+    ]  # fmt: skip
+    survey = Survey(
+        pd.concat(samples, ignore_index=True).assign(w=50.0), weight="w", household="household"
+    )
+    del samples, tables
+    n_totals = sum(len(item.frame) for item in margins)
     columns = zones[["state", "region", "county", "zone"]]
-    n_persons, n_totals = len(people), sum(len(item.frame) for item in margins)
-    del people, homes
-    before = time.process_time()
-    result = balance_zones(survey, columns, margins, within="region", seed=1)
-    seconds = time.process_time() - before
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{n_persons:,} persons, {n_zones:,} zones, {n_totals:,} totals, {survey.n_households:,} "
-          f"households of the survey: {seconds:.1f} processor s, peak {peak:,.0f} MB")  # fmt: skip
-    print(result.fit().round(5).to_string(index=False))
-    different = float(result.copies()["different"].mean())
-    print(f"{different:.0f} different households in a zone of {HOUSEHOLDS}")
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(folder or f"{scratch}/nation")
+        clock, before = time.perf_counter(), processor_seconds()
+        made = populate_zones(
+            survey, columns, margins, out, within="region", seed=1,
+            workers=workers if ":" in workers else int(workers),
+        )  # fmt: skip
+        seconds, clock = processor_seconds() - before, time.perf_counter() - clock
+        own, largest = (
+            resource.getrusage(who).ru_maxrss / 1024
+            for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+        size = sum(block.bytes for block in made.manifest.blocks) / 2**20
+        print(f"{made.n_persons:,} persons, {len(zones):,} zones, {n_totals:,} totals, "
+              f"{survey.n_households:,} households surveyed, workers {workers}: {clock:.0f} s, "
+              f"{seconds:.0f} processor s, peak {own:,.0f} MB, of a worker {largest:,.0f} MB, "
+              f"{size:,.0f} MB written")  # fmt: skip
+        print(pd.DataFrame(made.manifest.steps[0].details["fit"]).round(5).to_string(index=False))
+        gaps = zone_controls(made)
+        table = gaps.groupby(["level", gaps["gap"].abs().clip(upper=4)], observed=True).size()
+        print(table.unstack(fill_value=0).to_string())
+
+
+def processor_seconds() -> float:
+    """Processor seconds of this process and of workers that have ended."""
+    times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(item.ru_utime + item.ru_stime for item in times)
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 0.01)
+    arguments = [*sys.argv[1:], *["0.01", "1"][len(sys.argv) - 1 :]]
+    main(float(arguments[0]), arguments[1], arguments[2] if len(arguments) > 2 else None)

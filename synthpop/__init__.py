@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     from synthpop.models.breaks import breaks as breaks
     from synthpop.pipeline.fitted import FittedPipeline as FittedPipeline
     from synthpop.pipeline.pipeline import Pipeline as Pipeline
+    from synthpop.pipeline.zone_population import populate_zones as populate_zones
+    from synthpop.pipeline.zone_population import zone_controls as zone_controls
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
     from synthpop.profile.profile import profile_survey as profile_survey

@@ -32,6 +32,7 @@ FACADES = {
     "cli/__init__.py: export": "the folder and eight options of the command",
     "correct_heaps": "columns, heaps, method and their groups",
     "microdata.py: __init__": "`Microdata`: its columns by their roles",
+    "populate_zones": "those of `balance_zones` and of `simulate`",
     "quantile_interval": "the design of the sample, like `with_variance`",
     "replicates": "each option of `simulate` and of `bootstrap`",
     "simulate_study": "population, design, stages and what is estimated",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from synthpop.calibration.integer_weights import IntegerWeights as IntegerWeights
     from synthpop.calibration.integer_weights import integerise as integerise
     from synthpop.calibration.margins import Margin as Margin
+    from synthpop.calibration.margins import long_table as long_table
     from synthpop.calibration.result import Calibration as Calibration
     from synthpop.calibration.weights import TrimmedWeights as TrimmedWeights
     from synthpop.calibration.weights import design_effect as design_effect

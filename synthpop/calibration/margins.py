@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
@@ -161,6 +161,54 @@ def _as_table(table: Any, total: str) -> pd.DataFrame:
     if isinstance(table, pd.Series):
         return table.rename(total).reset_index()
     return as_frame(table, "margin")
+
+
+def long_table(
+    table: Any, columns: Mapping[str, Mapping[str, Any]], *, total: str = "total"
+) -> pd.DataFrame:
+    """Return known totals in long form, one row per cell, from a table with a column per category.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per area, as statistical offices and PopulationSim give them: columns that say
+        which, and columns of totals. `read_table` reads it from CSV or Excel.
+    columns : dict
+        Column of totals -> the categories that it counts: ``{"HHSIZE1": {"size": 1}}``. All other
+        columns of the table are those of the area.
+    total : str
+        Name of the column of totals in the result.
+
+    Raises
+    ------
+    InputError
+        A column is not in the table, or columns count by different variables.
+
+    Examples
+    --------
+    >>> wide = pd.DataFrame({"zone": ["a", "b"], "women": [3, 5], "men": [4, 6]})
+    >>> long = long_table(wide, {"women": {"sex": "f"}, "men": {"sex": "m"}})
+    >>> long.values.tolist()
+    [['a', 'f', 3], ['b', 'f', 5], ['a', 'm', 4], ['b', 'm', 6]]
+    """
+    frame, faults = as_frame(table, "table"), Faults("long table")
+    variables = list(next(iter(columns.values()), {}))
+    for name, categories in columns.items():
+        if name not in frame.columns:
+            hint = did_you_mean(name, frame.columns)
+            faults.add(name, "is not a column of the table", hint=hint)
+        if list(categories) != variables:
+            what = f"counts by {list(categories)}, others by {variables}"
+            faults.add(name, what, hint="Make a table of each.")
+    if not variables:
+        faults.add("columns", "name no categories", hint='Give {"women": {"sex": "f"}, ...}.')
+    faults.raise_if_any()
+    areas = frame[[name for name in frame.columns if name not in columns]]
+    parts = [
+        areas.assign(**{**dict(categories), total: frame[name]})
+        for name, categories in columns.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def margin_list(margins: Any) -> list[Margin]:

@@ -18,7 +18,7 @@ HOUSEHOLDS = 9.0  # what missing a total costs that households count for once, f
 
 
 def whole_counts(
-    problem: ZoneProblem, weights: ZoneWeights, streams: Streams
+    problem: ZoneProblem, weights: ZoneWeights, streams: Streams, first_zone: int = 0
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield each zone with households of the survey, and how often it has each of them.
 
@@ -38,14 +38,18 @@ def whole_counts(
     ]
     left = 0.5
     for region, part, zones in problem.blocks(BLOCK):
-        pool, start = problem.pools[region], problem.start(region, part, zones)
+        pool, columns, start = (
+            problem.pools[region],
+            part.tocsc(),
+            problem.start(region, part, zones),
+        )
         bounds = weights.limits.between(start)
         least, most = np.floor(bounds[0]).astype(np.int64), np.ceil(np.minimum(bounds[1], 2.0**40))
         for z, w, low, high in zip(
             zones, weights.of(problem, region, part, zones), least, most.astype(np.int64),
             strict=True,
         ):  # fmt: skip
-            rng = streams.at("zone", int(z))
+            rng = streams.at("zone", first_zone + int(z))
             wanted_homes = float(w.sum())
             if abs(wanted_homes - problem.households[z]) < 0.5:
                 wanted_homes = float(problem.households[z])
@@ -65,8 +69,8 @@ def whole_counts(
                     wanted[own] = wanted[own] * aim[level][area] + carried[level][area]
             gap = part.T @ counts - wanted
             improve_counts(
-                part.indptr, part.indices, part.data, w, low, high, gap, scale, SWEEPS, PATIENCE,
-                TRIED, counts,
+                part.indptr, part.indices, part.data, columns.indptr, columns.indices,
+                columns.data, w, low, high, gap, scale, SWEEPS, PATIENCE, TRIED, counts,
             )  # fmt: skip
             for level in range(last):
                 carried[level][problem.areas[level, z]] = -gap[problem.controls_of(level)]

@@ -138,17 +138,17 @@ def zone_problem(
         for k in range(len(areas))
     )
     pools, of_zone = _regions(survey, geography, within)
-    level, cost = np.concatenate(level_of), np.concatenate(importance)
-    borrowed = _borrow(pools, _shares(areas, level, tables, of_zone))
+    levels_of, costs = np.concatenate(level_of), np.concatenate(importance)
+    borrowed = _borrow(pools, _shares(areas, levels_of, tables, of_zone))
     share, households = np.ones(len(geography)), np.full(len(geography), np.nan)
-    if level.max() == len(areas) - 1:
-        sizes = _zone_sizes(matrix, level, cost, tables[-1])
+    if levels_of.max() == len(areas) - 1:
+        sizes = _zone_sizes(matrix, levels_of, costs, tables[-1])
         share, households = (of_areas[areas[-1]] for of_areas in sizes)
     of_region = np.bincount(of_zone, share)[of_zone]
     of_rows = [np.concatenate(part) for part in zip(*rows, strict=True)]
     return ZoneProblem(
-        matrix, np.asarray(survey.household_weights, dtype=np.float64), areas, level, tables, cost,
-        tuple(pools), of_zone, share / np.maximum(of_region, 1e-300), households, borrowed,
+        matrix, np.asarray(survey.household_weights, dtype=np.float64), areas, levels_of, tables,
+        costs, tuple(pools), of_zone, share / np.maximum(of_region, 1e-300), households, borrowed,
         *of_rows,
     )  # fmt: skip
 

@@ -43,6 +43,11 @@ class WeightLimits:
     ------
     InputError
         A lower limit is negative or above the upper one, or `ratio` leaves out 1.
+
+    Examples
+    --------
+    >>> WeightLimits(ratio=(0.2, 5)).weight
+    (0.0, inf)
     """
 
     ratio: tuple[float, float] = (0.0, np.inf)
@@ -136,7 +141,8 @@ def solve_zones(
             break
         before, centre = missed, point.multipliers
         point = dual.at(centre, centre)
-    return ZoneWeights(point.multipliers, point.achieved, missed <= tolerance, iteration, limits)
+    met = missed <= tolerance and not dual.out_of_reach
+    return ZoneWeights(point.multipliers, point.achieved, met, iteration, limits)
 
 
 def in_zones(problem: ZoneProblem, by_level: ByLevel, zones: np.ndarray) -> np.ndarray:
@@ -160,6 +166,7 @@ class _Dual:
         self.scale: ByLevel = []
         self.penalty: ByLevel = []
         self.must: ByLevel = []
+        self.out_of_reach = False  # a total that must be met has no household that may live there
         for level, (targets, reach) in enumerate(zip(problem.targets, self._reach(), strict=True)):
             cost = problem.importance[problem.controls_of(level)]
             free = np.isfinite(targets) & reach
@@ -167,6 +174,7 @@ class _Dual:
             self.free.append(free)
             self.scale.append(scale)
             self.must.append(free & np.isinf(cost))
+            self.out_of_reach |= bool(((targets > 0) & ~reach & np.isinf(cost)).any())
             self.penalty.append(
                 np.where(free, scale / np.where(np.isinf(cost), important, cost), 1.0)
             )

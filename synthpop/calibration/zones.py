@@ -12,10 +12,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margins import Margin, margin_list
-from synthpop.calibration.problem import Problem, group_units
-from synthpop.calibration.zone_counts import deal, whole_counts
-from synthpop.calibration.zone_problem import ZoneProblem, zone_problem
-from synthpop.calibration.zone_solver import ByLevel, WeightLimits, ZoneWeights, solve_zones
+from synthpop.calibration.zone_allotment import allot, persons_of
+from synthpop.calibration.zone_solver import WeightLimits
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.native import same_library
@@ -99,23 +97,7 @@ class ZoneHouseholds(Result):
         (root mean squared gap over the mean total; Pritchard and Miller 2012,
         doi:10.1007/s11116-011-9367-4) and r2 (of achieved against target totals).
         """
-        rows = []
-        for margin, part in self.controls.groupby("margin", sort=False):
-            target, gap = part["target"].to_numpy(), part["gap"].to_numpy()
-            relative = np.abs(gap[target > 0]) / target[target > 0]
-            spread = float(((target - target.mean()) ** 2).sum())
-            shares = {
-                f"within_{p}": float((relative <= p / 100).mean()) if len(relative) else np.nan
-                for p in (1, 5, 10)
-            }
-            squared, mean = float((gap**2).sum()), float(target.mean())
-            row = {"margin": margin, "totals": len(part), "exact": int((np.abs(gap) < 0.5).sum())}
-            srmse = np.sqrt(squared / len(part)) / mean if mean else np.nan
-            r2 = 1 - squared / spread if spread else np.nan
-            rows.append(
-                {**row, **shares, "largest": float(np.abs(gap).max()), "srmse": srmse, "r2": r2}
-            )
-        return pd.DataFrame(rows)
+        return measures_of_fit(self.controls)
 
     def copies(self) -> pd.DataFrame:
         """Return one row a zone: its households, and how many different ones of the survey."""
@@ -168,6 +150,27 @@ class ZoneHouseholds(Result):
         if self.borrowed:
             text += f" {self.borrowing()}"
         return text
+
+
+def measures_of_fit(controls: pd.DataFrame) -> pd.DataFrame:
+    """Return the measures of `ZoneHouseholds.fit` of a table of known totals."""
+    rows = []
+    for margin, part in controls.groupby("margin", sort=False, observed=True):
+        target, gap = part["target"].to_numpy(), part["gap"].to_numpy()
+        relative = np.abs(gap[target > 0]) / target[target > 0]
+        spread = float(((target - target.mean()) ** 2).sum())
+        shares = {
+            f"within_{p}": float((relative <= p / 100).mean()) if len(relative) else np.nan
+            for p in (1, 5, 10)
+        }
+        squared, mean = float((gap**2).sum()), float(target.mean())
+        row = {"margin": margin, "totals": len(part), "exact": int((np.abs(gap) < 0.5).sum())}
+        srmse = np.sqrt(squared / len(part)) / mean if mean else np.nan
+        r2 = 1 - squared / spread if spread else np.nan
+        rows.append(
+            {**row, **shares, "largest": float(np.abs(gap).max()), "srmse": srmse, "r2": r2}
+        )
+    return pd.DataFrame(rows)
 
 
 @same_library
@@ -264,7 +267,8 @@ def balance_zones(
     levels = tuple(str(name) for name in table.columns)
     faults = Faults("balance zones")
     _check_bands(faults, bands, items)
-    _check(faults, survey, table, items, within, only, previous)
+    _check_some(faults, table, items, only, previous)
+    check_geography(faults, survey, table, within)
     seed = resolve_seed(seed)
     other_zones, original = None, items
     if only is not None and previous is not None:
@@ -273,17 +277,13 @@ def balance_zones(
         table = table[table[zone].isin(list(only))].reset_index(drop=True)
         reduced = [_reduced(item, other_zones, table, zone) for item in items]
         items = [item for item in reduced if item is not None]
-    problem = zone_problem(survey, table, items, within, faults)
-    faults.raise_if_any()
-    assert problem is not None
-    group = np.arange(survey.n_households)
-    if bounds is None:  # they are of each household
-        problem, group = _grouped(problem)
-    limits = bounds if isinstance(bounds, WeightLimits) else WeightLimits(bounds or (0.0, np.inf))
-    weights = solve_zones(
-        problem, tolerance=tolerance, max_iterations=max_iterations, limits=limits
-    )
-    frame, whole = _allotted(survey, table, problem, group, weights, seed)
+    limits = None if bounds is None else weight_limits(bounds)
+    made = allot(
+        survey, table, items, within, Streams(seed), limits=limits,
+        stop=(tolerance, max_iterations),
+    )  # fmt: skip
+    frame = _households_there(survey, table, made.zone, made.household)
+    achieved, balanced = made.achieved, made.balanced
     if other_zones is not None:
         shifted = other_zones.assign(
             **{ALLOTTED: other_zones[ALLOTTED] + int(frame[ALLOTTED].max()) + 1}
@@ -291,33 +291,54 @@ def balance_zones(
         frame = pd.concat([frame, shifted], ignore_index=True)
         achieved = np.concatenate([_cell_totals(item, frame) for item in original])
         balanced = np.full(len(achieved), np.nan)
-    else:
-        achieved = _of_rows(problem, whole)
-        balanced = _of_rows(problem, weights.achieved)
-    controls = _with_bands(_gaps(original, balanced, achieved), bands)
+    controls = _with_bands(table_of_gaps(original, balanced, achieved), bands)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
-    names = [] if within is None else table[within].unique().tolist()
-    borrowed = {
-        names[region]: tuple(names[other] for other in others)
-        for region, others in problem.borrowed.items()
-    }
-    result = ZoneHouseholds(households, controls, levels, seed, weights.converged, borrowed)
-    if not weights.converged:
+    borrowed = names_of_regions(table, within, made.borrowed)
+    result = ZoneHouseholds(households, controls, levels, seed, made.converged, borrowed)
+    if not made.converged:
         warnings.warn(result.conflict(), ConvergenceWarning, stacklevel=3)
     if borrowed:
         warnings.warn(result.borrowing(), MicrodataWarning, stacklevel=3)
     return result
 
 
-def _check(
+def weight_limits(bounds: tuple[float, float] | WeightLimits) -> WeightLimits:
+    """Return limits as such; two numbers are of the ratio."""
+    return bounds if isinstance(bounds, WeightLimits) else WeightLimits(bounds)
+
+
+def names_of_regions(
+    table: pd.DataFrame, within: str | None, borrowed: Mapping[int, tuple[int, ...]]
+) -> dict[Any, tuple[Any, ...]]:
+    """Return the regions that borrow households, by name."""
+    names = [] if within is None else table[within].unique().tolist()
+    return {names[k]: tuple(names[j] for j in others) for k, others in borrowed.items()}
+
+
+def _check_some(
     faults: Faults,
-    survey: Survey,
     table: pd.DataFrame,
     margins: Sequence[Margin],
-    within: str | None,
     only: Sequence[Any] | None,
     previous: ZoneHouseholds | None,
 ) -> None:
+    zone = table.columns[-1]
+    if (only is None) != (previous is None):
+        faults.add("only, previous", "go together", hint="Give both, or neither.")
+    elif only is not None:
+        unknown = [name for name in only if name not in set(table[zone])]
+        if unknown or not len(only):
+            faults.add("only", f"{unknown or 'nothing'} is not a zone", hint="Name zones.")
+        for margin in margins:
+            if margin.variable is not None and zone not in margin.columns:
+                what = f"{margin.label} is a sum over larger geographies"
+                faults.add("margins", what, hint="Balance all zones at once.")
+
+
+def check_geography(
+    faults: Faults, survey: Survey, table: pd.DataFrame, within: str | None
+) -> None:
+    """Raise all faults where zones are not nested, or no household lies in any of them."""
     levels = list(table.columns)
     zone = levels[-1]
     if table.isna().any().any():
@@ -335,65 +356,19 @@ def _check(
             faults.add("within", f"{within!r} is not a geography", hint=f"Choose of {levels}.")
         else:
             check_columns(faults, survey.frame, [within], "within")
-    if (only is None) != (previous is None):
-        faults.add("only, previous", "go together", hint="Give both, or neither.")
-    elif only is not None:
-        unknown = [name for name in only if name not in set(table[zone])]
-        if unknown or not len(only):
-            faults.add("only", f"{unknown or 'nothing'} is not a zone", hint="Name zones.")
-        for margin in margins:
-            if margin.variable is not None and zone not in margin.columns:
-                what = f"{margin.label} is a sum over larger geographies"
-                faults.add("margins", what, hint="Balance all zones at once.")
     faults.raise_if_any()
     if within is not None and not survey.frame[within].isin(set(table[within])).any():
         rows = np.arange(survey.n_persons)
         raise InputError.of("balance zones", within, "no household lies in any zone", rows=rows)
 
 
-def _grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
-    """Put households together that count alike and live in the same region."""
-    n = problem.matrix.shape[0]
-    region = np.full(n, -1.0)
-    for k, pool in enumerate(problem.pools):
-        if k not in problem.borrowed:  # others are made of whole pools
-            region[pool] = k
-    units = Problem(
-        problem.matrix, problem.weights, region + 2.0, np.empty(0),
-        np.empty(0, dtype=np.int64), np.empty(0), np.zeros(n), np.zeros(n),
-    )  # fmt: skip
-    units, group = group_units(units)
-    pools = tuple(np.unique(group[pool]) for pool in problem.pools)
-    return replace(problem, matrix=units.matrix, weights=units.start, pools=pools), group
-
-
-def _allotted(
-    survey: Survey,
-    table: pd.DataFrame,
-    problem: ZoneProblem,
-    group: np.ndarray,
-    weights: ZoneWeights,
-    seed: int,
-) -> tuple[pd.DataFrame, ByLevel]:
-    """Return one row per person, household and zone with its count there, and what is achieved."""
-    streams = Streams(seed)
-    achieved = [np.zeros(targets.shape) for targets in problem.targets]
-    zones, copies = [], []
-    for z, households, counts in whole_counts(problem, weights, streams):
-        sums = problem.matrix[households].T @ counts
-        for level, of_level in enumerate(achieved):
-            of_level[problem.areas[level, z]] += sums[problem.controls_of(level)]
-        copies.append(np.repeat(households, counts))
-        zones.append(np.full(len(copies[-1]), z))
-    chosen = deal(group, survey.household_weights, np.concatenate(copies), streams.at("deal"))
-    pairs, count_of = np.unique(
-        np.concatenate(zones) * survey.n_households + chosen, return_counts=True
-    )
-    of_zone, household = np.divmod(pairs, survey.n_households)
-    sizes = np.diff(survey.household_offsets)[household]
-    first = survey.household_offsets[:-1][household]
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    persons = survey.household_order[np.repeat(first, sizes) + within]
+def _households_there(
+    survey: Survey, table: pd.DataFrame, zone: np.ndarray, household: np.ndarray
+) -> pd.DataFrame:
+    """Return one row per person, household and zone with the count of the household there."""
+    pairs, count_of = np.unique(zone * survey.n_households + household, return_counts=True)
+    of_zone, chosen = np.divmod(pairs, survey.n_households)
+    persons, sizes = persons_of(survey, chosen)
     names = [name for name in table.columns if name in survey.frame]
     frame = survey.frame.iloc[persons].drop(columns=names).reset_index(drop=True)
     places = table.iloc[np.repeat(of_zone, sizes)].reset_index(drop=True)
@@ -401,19 +376,7 @@ def _allotted(
         ALLOTTED: np.repeat(np.arange(len(pairs)), sizes),
         COUNT: np.repeat(count_of, sizes),
     }
-    return pd.concat([frame, places, pd.DataFrame(allotted)], axis=1), achieved
-
-
-def _of_rows(problem: ZoneProblem, by_level: ByLevel) -> np.ndarray:
-    """Return numbers of areas and controls, one per known total."""
-    position = np.zeros(len(problem.level), dtype=np.int64)
-    values = np.zeros(len(problem.control))
-    for level, of_level in enumerate(by_level):
-        own = problem.controls_of(level)
-        position[own] = np.arange(len(own))
-        rows = problem.level[problem.control] == level
-        values[rows] = of_level[problem.area[rows], position[problem.control[rows]]]
-    return values
+    return pd.concat([frame, places, pd.DataFrame(allotted)], axis=1)
 
 
 def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
@@ -475,7 +438,9 @@ def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> p
     return controls.assign(band=band, within=controls["gap"].abs() <= band)
 
 
-def _gaps(margins: Sequence[Margin], balanced: np.ndarray, achieved: np.ndarray) -> pd.DataFrame:
+def table_of_gaps(
+    margins: Sequence[Margin], balanced: np.ndarray, achieved: np.ndarray
+) -> pd.DataFrame:
     """Table of all known totals with what weights and counts achieve."""
     tables = []
     for item in margins:

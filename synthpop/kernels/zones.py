@@ -49,8 +49,12 @@ def zone_sums(
             for i in range(indptr[h], indptr[h + 1]):
                 achieved[z, indices[i]] += q * g * data[i]
                 weighted = q * slope * data[i]
-                for j in range(indptr[h], indptr[h + 1]):
+                for j in range(i, indptr[h + 1]):
                     gram[z, indices[i], indices[j]] += weighted * data[j]
+        for a in range(gram.shape[1]):  # of each pair one half was added up
+            for b in range(a):
+                both = gram[z, a, b] + gram[z, b, a]
+                gram[z, a, b], gram[z, b, a] = both, both
 
 
 @kernel
@@ -66,11 +70,26 @@ def zone_weights(indptr, indices, data, start, multipliers, low, high, least, mo
 
 @kernel
 def improve_counts(
-    indptr, indices, data, weights, least, most, gap, scale, sweeps, patience, tried, counts
+    indptr,
+    indices,
+    data,
+    starts,
+    members,
+    amounts,
+    weights,
+    least,
+    most,
+    gap,
+    scale,
+    sweeps,
+    patience,
+    tried,
+    counts,
 ):
     """Exchange households of a zone one by one until its controls come no nearer to their totals.
 
-    weights (h,): of each household in the zone; least, most (h,): of its count; gap (k,): achieved
+    starts, members, amounts: the matrix by controls (CSC); weights (h,): of each household in the
+    zone; least, most (h,): of its count; gap (k,): achieved
     less wanted, changed in place; scale (k,): what the square of a gap costs; sweeps: most
     exchanges; patience: exchanges without a gain before the best counts are taken, five times as
     many where a total of persons is missed by two, or one of households by one; tried:
@@ -82,6 +101,13 @@ def improve_counts(
     3. Stop where each total is met, or nothing was gained for long; take the best counts.
     """
     n = len(counts)
+    linear, square, off = np.zeros(n), np.zeros(n), np.empty(n)
+    for h in range(n):
+        for i in range(indptr[h], indptr[h + 1]):
+            linear[h] += 2.0 * gap[indices[i]] * scale[indices[i]] * data[i]
+            square[h] += scale[indices[i]] * data[i] * data[i]
+        # a thousandth for leaving what the weights say, so that ties go to likely households
+        off[h] = 1e-3 / (1.0 + weights[h])
     leave, come = np.empty(n), np.empty(n)
     may_leave, may_come = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_)
     of_leaving, of_coming = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -99,14 +125,9 @@ def improve_counts(
             for k in range(len(gap)):
                 largest = max(largest, gap[k] * gap[k] * scale[k])
         for h in range(n):
-            linear, square = 0.0, 0.0
-            for i in range(indptr[h], indptr[h + 1]):
-                linear += 2.0 * gap[indices[i]] * scale[indices[i]] * data[i]
-                square += scale[indices[i]] * data[i] * data[i]
-            # a thousandth for leaving what the weights say, so that ties go to likely households
-            off = 1e-3 / (1.0 + weights[h])
-            leave[h] = square - linear + off * (1.0 - 2.0 * (counts[h] - weights[h]))
-            come[h] = square + linear + off * (1.0 + 2.0 * (counts[h] - weights[h]))
+            excess = 2.0 * (counts[h] - weights[h])
+            leave[h] = square[h] - linear[h] + off[h] * (1.0 - excess)
+            come[h] = square[h] + linear[h] + off[h] * (1.0 + excess)
             may_leave[h] = counts[h] > least[h] and sweep - came[h] >= TENURE
             may_come[h] = counts[h] < most[h] and sweep - left[h] >= TENURE
         n_leave = smallest(leave, may_leave, tried, of_leaving)
@@ -133,9 +154,18 @@ def improve_counts(
         counts[into] += 1
         left[out], came[into] = sweep, sweep
         for p in range(indptr[out], indptr[out + 1]):
-            gap[indices[p]] -= data[p]
+            dense[indices[p]] -= data[p]
         for p in range(indptr[into], indptr[into + 1]):
-            gap[indices[p]] += data[p]
+            dense[indices[p]] += data[p]
+        for row in (out, into):
+            for p in range(indptr[row], indptr[row + 1]):
+                k = indices[p]
+                if dense[k] != 0.0:
+                    gap[k] += dense[k]
+                    change = 2.0 * dense[k] * scale[k]
+                    for m in range(starts[k], starts[k + 1]):
+                        linear[members[m]] += change * amounts[m]
+                    dense[k] = 0.0
         now += best
         if now < lowest - 1e-9:
             lowest, gained = now, sweep + 1

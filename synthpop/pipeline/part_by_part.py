@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import Place, arrow_input, file_hash, files_below
@@ -49,6 +50,7 @@ class PartStore:
 
     root: Place
     run: str  # hash of the identity of the run
+    folder: str = STEPS
 
     def write_state(self, number: int, part: int, state: WholeStrata) -> str:
         """Write the persons of a part; returns the hash of the file."""
@@ -56,6 +58,17 @@ class PartStore:
 
         table = pa.table({name: pa.array(values) for name, values in state.columns.items()})
         return write_part(table, self._file(number, part, "parquet"))[0]
+
+    def write_table(self, number: int, part: int, frame: pd.DataFrame) -> str:
+        """Write a table that a part gave, in place of persons; returns the hash of the file."""
+        import pyarrow as pa
+
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        return write_part(table, self.table_file(number, part))[0]
+
+    def table_file(self, number: int, part: int) -> Place:
+        """Return where the table of a part is."""
+        return self._file(number, part, "parquet")
 
     def state(self, number: int, part: int, layout: IdColumns) -> WholeStrata:
         """Return the persons of a part."""
@@ -98,7 +111,7 @@ class PartStore:
             path.unlink(missing_ok=True)
 
     def _file(self, number: int, part: int, kind: str) -> Place:
-        return self.root / STEPS / str(number) / f"part-{part:04d}.{kind}"
+        return self.root / self.folder / str(number) / f"part-{part:04d}.{kind}"
 
 
 def remove_steps(root: Place) -> None:

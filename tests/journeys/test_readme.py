@@ -166,6 +166,9 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     "calibration.balance_zones": lambda it: calibration.balance_zones(
         it.survey, zones(it), [persons_of_zones(it)]
     ),
+    "populate_zones": lambda it: synthpop.populate_zones(
+        it.survey, zones(it), [persons_of_zones(it)], it.folder / "zones", seed=1
+    ),
     "assess_fit(survey, population)": lambda it: it.fit,
     "write_report": lambda it: synthpop.write_report(
         it.folder / "page.html", it.survey, it.population, fit=it.fit

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Margin, Survey
-from synthpop.calibration import WeightLimits, balance_zones
+from synthpop.calibration import WeightLimits, balance_zones, long_table
 from synthpop.calibration.zone_problem import zone_problem
 from synthpop.calibration.zone_solver import solve_zones
 from synthpop.microdata.messages.errors import (
@@ -277,9 +277,9 @@ def test_the_example_of_populationsim_runs_with_all_its_controls() -> None:
     walk = walk.rename(columns={"TRACTCE": "TRACT"})[["DISTRICT", "PUMA", "TRACT", "TAZ"]]
 
     def margin(table, area, columns, name, level, importance):
-        long = table.melt(area, list(columns), "column", "total")
-        long[name] = long["column"].map(columns)
-        return Margin(long[[area, name, "total"]], level=level, importance=importance, name=name)
+        cells = {column: {name: value} for column, value in columns.items()}
+        long = long_table(table[[area, *columns]], cells)
+        return Margin(long, level=level, importance=importance, name=name)
 
     sizes = {f"HHSIZE{k}": k for k in range(1, 5)}
     work = {f"OCCP{k}": k for k in range(1, 4)}
@@ -400,3 +400,25 @@ def test_a_region_without_a_sample_borrows_from_the_most_similar_and_says_so() -
     assert (result.controls["gap"] == 0).all()
     made = result.persons()
     assert set(made.loc[made["zone"] == "n", "hid"]) <= set(range(60))
+
+
+def test_a_total_that_nobody_of_the_region_is_in_is_told() -> None:
+    frame = pd.DataFrame({"hid": [1, 2], "region": ["a", "b"], "ill": [True, False], "w": 5.0})
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({"region": ["a", "b"], "zone": ["x", "y"]})
+    ill = Margin(pd.DataFrame({"zone": ["x", "y"], "ill": True, "total": [4.0, 3.0]}))
+    with pytest.warns(ConvergenceWarning, match="zone y, ill True"):
+        balance_zones(survey, zones, ill, within="region", seed=1)
+
+
+def test_wide_tables_of_totals_become_long_ones() -> None:
+    wide = pd.DataFrame({"zone": ["a", "b"], "f_old": [3, 5], "m_old": [4, 6]})
+    cells = {"f_old": {"sex": "f", "old": True}, "m_old": {"sex": "m", "old": True}}
+    long = long_table(wide, cells, total="n")
+    assert long.columns.tolist() == ["zone", "sex", "old", "n"]
+    assert Margin(long, total="n").targets.tolist() == [3, 5, 4, 6]
+    with pytest.raises(InputError) as caught:
+        long_table(wide, {**cells, "m_oldd": {"sex": "m"}})
+    assert len(caught.value.faults) == 2
+    with pytest.raises(InputError, match="name no categories"):
+        long_table(wide, {})
