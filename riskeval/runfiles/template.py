@@ -11,6 +11,8 @@ from riskeval.keys.suggest import RoleSuggestions
 from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.text import number
+from synthpop.microdata.reading.kinds import look_like_codes
+from synthpop.microdata.reading.lexicon import concept_of
 
 MANY_LEVELS = 30
 WIDTH = 5
@@ -126,6 +128,9 @@ def _breaks(column: pd.Series) -> list[int]:
     if not is_number(column) or column.nunique() <= MANY_LEVELS:
         return []
     values = as_numbers(column)
+    found = concept_of(str(column.name))
+    if (found is not None and found[0].is_codes) or look_like_codes(values):
+        return []  # neighbouring codes have nothing in common
     known = values[np.isfinite(values)]
     if not np.array_equal(known, np.rint(known)) or np.ptp(known) > 50 * WIDTH:
         return []

@@ -12,7 +12,7 @@ import typer
 
 from synthpop.cli import options
 from synthpop.cli.release import release
-from synthpop.cli.run import join_eu_silc, repair_folder, run_plan
+from synthpop.cli.run import join_files, repair_folder, run_plan
 from synthpop.microdata.formats.places import lies_below, place
 from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, OutputError
 from synthpop.microdata.messages.language import use_language
@@ -84,7 +84,9 @@ def run(
 def init(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Survey file: csv, sav, dta, sas7bdat, rds, xlsx, parquet ..."),
+        typer.Argument(
+            help="Survey file (csv, sav, dta, rds, xlsx, parquet ...), or households and persons."
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="Run file to write.")] = None,
     eu_silc: Annotated[
@@ -103,16 +105,19 @@ def init(
     from synthpop.runfiles.template import template_text
     from synthpop.runfiles.template_text import profile_table
 
-    if len(files) > 1 and not eu_silc:
-        raise OutputError("Give one survey file, or the four files of EU-SILC with --eu-silc.")
-    survey = files[0].with_name("eu-silc.parquet") if eu_silc else files[0]
+    if len(files) > 2 and not eu_silc:
+        raise OutputError("Give one survey file, one of households and one of their persons, or "
+                          "the four files of EU-SILC with --eu-silc.")  # fmt: skip
+    is_joined = eu_silc or len(files) == 2
+    name = "eu-silc" if eu_silc else "-and-".join(file.stem for file in files)
+    survey = files[0].with_name(f"{name}.parquet") if is_joined else files[0]
     target = out or survey.with_suffix(".toml")
-    for file in (target, survey) if eu_silc else (target,):
+    survey = out.with_suffix(".parquet") if is_joined and out is not None else survey
+    for file in (target, survey) if is_joined else (target,):
         if file.exists():
             raise OutputError(f"{file} exists already. Choose another file with --out.")
-    if eu_silc:
-        survey = survey if out is None else out.with_suffix(".parquet")
-        join_eu_silc(files, survey)
+    if is_joined:
+        join_files(files, survey, eu_silc=eu_silc)
     frame = read_table(survey)
     say_reading(frame)
     profile = profile_survey(frame)

@@ -32,12 +32,21 @@ def repair_folder(file: Path, folder: Path, workers: int | str) -> None:
     run_plan(plan, place(folder), workers, command)
 
 
-def join_eu_silc(files: Sequence[Path], target: Path) -> None:
-    """Write the files D, H, R and P of EU-SILC as one file."""
-    from synthpop.microdata.formats.files import write_table
+def join_files(files: Sequence[Path], target: Path, *, eu_silc: bool) -> None:
+    """Write the files D, H, R and P of EU-SILC, or households and their persons, as one file."""
+    from synthpop.microdata.formats.files import read_table, write_table
+    from synthpop.microdata.reading.join import join_households
     from synthpop.runfiles.eu_silc import read_eu_silc
 
-    write_table(read_eu_silc(files), target)
+    if eu_silc:
+        frame = read_eu_silc(files)
+    else:
+        tables = [read_table(file) for file in files]
+        for table in tables:
+            say_reading(table)
+        frame = join_households(*tables)
+        say_reading(frame)
+    write_table(frame, target)
     say(f"Wrote {target}, one row per person.")
 
 

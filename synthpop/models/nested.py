@@ -91,6 +91,8 @@ class NestedLevels:
             tree = self.within[number]
             places = np.searchsorted(self.classes_, tree.classes_)
             possible = np.flatnonzero(shares[:, k] > 0)
+            if not len(possible):
+                continue
             inner = tree.predict_proba(x[possible])
             probabilities[np.ix_(possible, places)] = shares[possible, k, None] * inner
         return probabilities

@@ -20,6 +20,7 @@ from synthpop.profile.columns import ColumnProfile
 
 MOST_LEVELS, ROWS_A_LEVEL = 60, 3
 RARE_LEVEL = 5
+SIZE_NAME = "hsize"  # that the population makes where no column is the household size
 POSSIBLE_WEIGHT = "may be the weight: above 0, with fractions, one value in each household"
 
 
@@ -61,6 +62,11 @@ class SurveyReader(ColumnReader):
                 message("left out"),
                 message("one value only: {iloc}", iloc=column.dropna().iloc[0]),
             )
+        if name == SIZE_NAME and self.index is not None:
+            why = message(
+                "not the number of rows of each household, which has this name: rename it"
+            )
+            return ColumnProfile(name, message("left out"), why)
         if self.is_weight(name):
             return ColumnProfile(name, message("left out"), message("a further weight"))
         if self._is_inverse_weight(values):

@@ -156,3 +156,9 @@ def test_labels_with_accents_say_what_a_column_measures(label: str, concept: str
     found = concept_of("q7", label)
     assert found is not None
     assert found[0].name == concept
+
+
+def test_codes_of_areas_get_no_classes_of_five() -> None:
+    frame = pd.DataFrame({"region": np.arange(182), "age": np.arange(182) % 95})
+    plan = tomllib.loads(plan_text("protect", frame, suggest_roles(frame), "a.csv"))
+    assert [step.get("column") for step in plan["step"]] == ["age", None]

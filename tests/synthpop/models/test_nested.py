@@ -36,6 +36,12 @@ def test_shares_of_groups_and_codes_are_those_of_the_sample() -> None:
         assert shares[row].sum() == pytest.approx(1)
 
 
+def test_cells_of_which_no_code_of_a_group_is_possible() -> None:
+    x, y = np.repeat([[0], [1]], 20, axis=0), np.repeat([1, 2], 20)
+    model = NestedLevels(np.array([-1, 0, 1])).fit(x, y, np.ones(40))
+    assert model.predict_proba(np.array([[0]])).tolist() == [[1, 0]]
+
+
 def jobs(n: int = 1_500) -> pd.DataFrame:
     rng = np.random.default_rng(2)
     code = 10 * rng.choice(np.arange(100, 900), 120, replace=False)

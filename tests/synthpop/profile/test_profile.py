@@ -364,3 +364,10 @@ def test_households_are_found_where_a_file_stores_whole_numbers_as_floats() -> N
     survey = in_spanish()
     survey["v001"] = survey["v001"].astype(float)
     assert profile_survey(survey).roles["household"] == "v001"
+
+
+def test_a_column_with_the_name_of_the_household_size_that_is_none_is_left_out() -> None:
+    frame = households()
+    item = profile_survey(frame.assign(hsize=frame["hsize"] + 1)).column("hsize")
+    assert item.use == "left out"
+    assert "rename it" in item.why
