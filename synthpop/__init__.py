@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from synthpop.microdata.statistics import tails as tails
     from synthpop.models.breaks import breaks as breaks
     from synthpop.pipeline.fitted import FittedPipeline as FittedPipeline
+    from synthpop.pipeline.load_fit import load_fitted as load_fitted
     from synthpop.pipeline.pipeline import Pipeline as Pipeline
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population

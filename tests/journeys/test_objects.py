@@ -15,7 +15,7 @@ import pytest
 
 from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
-from synthpop import FittedPipeline, Population, Survey
+from synthpop import FittedPipeline, Population, Survey, load_fitted
 from synthpop.microdata.frame.native import library_of
 from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf, assert_an_answer
 
@@ -50,8 +50,10 @@ def plain(names: str) -> dict[str, Call]:
 
 
 FITTED: dict[str, Call] = {
-    **plain("derived_survey fallbacks pooling steps summary to_frame __repr__ _repr_html_"),
+    **plain("derived_survey disclosed fallbacks origin pooling steps summary to_frame"),
+    **plain("__repr__ _repr_html_"),
     "refit": lambda it, to: it.refit(it.survey),
+    "save": lambda it, to: [it.save(to / "fit", accept="test"), load_fitted(to / "fit")],
     "simulate": lambda it, to: [it.simulate(scale=SCALE), it.simulate(scale=SCALE, out=to / "p")],
     "replicates": lambda it, to: [
         *it.replicates(1, scale=SCALE),
