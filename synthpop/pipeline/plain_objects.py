@@ -11,7 +11,7 @@ import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -137,7 +137,7 @@ class Reader:
         name = next(iter(tree), "")
         content = tree.get(name)
         if name in KINDS:
-            return KINDS[name](self.value(item) for item in content)
+            return KINDS[name](self.value(item) for item in tree[name])
         read = getattr(self, f"_{name}", None) if name.isalpha() else None
         if read is None:
             raise ValueError(f"holds {name!r}, which is unknown")
@@ -184,7 +184,7 @@ class Reader:
         kind = _class(content)
         if not is_dataclass(kind) or {item.name for item in fields(kind)} != set(tree["fields"]):
             raise ValueError(f"{content} is another record in this version")
-        record = object.__new__(kind)
+        record: Any = object.__new__(cast(type, kind))
         for name, item in tree["fields"].items():
             object.__setattr__(record, name, self.value(item))
         return record
