@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from synthpop.pipeline.pipeline import Pipeline as Pipeline
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
+    from synthpop.profile.mock import mock as mock
     from synthpop.profile.profile import profile_survey as profile_survey
     from synthpop.report.profile import write_profile as write_profile
     from synthpop.report.study import write_study as write_study
