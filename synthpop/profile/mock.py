@@ -123,15 +123,15 @@ def mock(
     -----
     Of the data are used: names, order and types of columns; whether 20 rows or more are missing,
     and 5 % negative; the power of ten below which 95 % of the absolute values of a number lie,
-    never the extremes; which columns are equal within households; the largest household size that 20
-    households have. All in `table`. Missing codes of the dictionary are drawn for 5 % of the cells
+    never the extremes; which columns are equal within households; the largest household size that
+    20 households have. All in `table`. Missing codes of the dictionary are drawn for 5 % of the cells
     each. Random: every value; one stream a column.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"sex": ["f", "m"] * 50, "income": [1234.5, 70_411.0] * 50})
     >>> made = mock(frame, shares={"sex": {"f": 0.5, "m": 0.5}}, seed=1)
-    >>> sorted(made.data["sex"].unique()), made.data["income"].max() <= 100_000
+    >>> sorted(made.data["sex"].unique()), float(made.data["income"].max()) <= 100_000
     (['f', 'm'], True)
     """
     frame = as_unique_frame(data, "survey")
@@ -210,8 +210,8 @@ class _Maker:
     def _largest_size(self, home: str | None) -> int:
         if home is None:
             return 1
-        sizes = self.frame[home].value_counts().value_counts()
-        return int(max([size for size, n in sizes.items() if n >= FEWEST], default=1))
+        households = np.bincount(self.frame[home].value_counts().to_numpy())
+        return int(np.flatnonzero(households >= FEWEST).max(initial=1))
 
     def _is_shared(self, name: str, home: str) -> bool:
         counts = self.frame.groupby(home, observed=True)[name].nunique(dropna=False)
@@ -222,8 +222,8 @@ class _Maker:
         series = self.frame[name]
         variable = self.dictionary[name] if name in self.dictionary else Variable(name)
         values, how, used = self._values(name, series, variable, n, rng)
-        kinds = [code for code, _ in variable.missing]
-        labels = [variable.label_of(code) or str(code) for code in kinds]
+        kinds: list[Any] = [code for code, _ in variable.missing]
+        labels: list[str | None] = [variable.label_of(code) or str(code) for code in kinds]
         if int(series.isna().sum()) >= FEWEST:
             used = "; ".join(filter(None, [used, message("has missing values")]))
             kinds, labels = [*kinds, None], [*labels, None]

@@ -137,7 +137,7 @@ def test_the_command_refuses_a_name_without_mock_and_a_faulty_range(tmp_path: Pa
         assert CliRunner().invoke(app, ["mock", file, *options]).exit_code != 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv"]
     done = CliRunner().invoke(
-        app, ["mock", file, "--range", "age=18:20", "--rows", "50", 
+        app, ["mock", file, "--range", "age=18:20", "--rows", "50",
               "--levels", "common", "--household", "hid"],
     )  # fmt: skip
     assert done.exit_code == 0, done.output
