@@ -124,8 +124,8 @@ def mock(
     Of the data are used: names, order and types of columns; whether 20 rows or more are missing,
     and 5 % negative; the power of ten below which 95 % of the absolute values of a number lie,
     never the extremes; which columns are equal within households; the largest household size that
-    20 households have. All in `table`. Missing codes of the dictionary are drawn for 5 % of the cells
-    each. Random: every value; one stream a column.
+    20 households have. All in `table`. Missing codes of the dictionary are drawn for 5 % of the
+    cells each. Random: every value; one stream a column.
 
     Examples
     --------
