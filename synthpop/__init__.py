@@ -75,11 +75,13 @@ if TYPE_CHECKING:
     from synthpop.microdata.statistics import tails as tails
     from synthpop.models.breaks import breaks as breaks
     from synthpop.pipeline.fitted import FittedPipeline as FittedPipeline
+    from synthpop.pipeline.load_fit import load_fitted as load_fitted
     from synthpop.pipeline.pipeline import Pipeline as Pipeline
     from synthpop.pipeline.zone_population import populate_zones as populate_zones
     from synthpop.pipeline.zone_population import zone_controls as zone_controls
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
+    from synthpop.profile.mock import mock as mock
     from synthpop.profile.profile import profile_survey as profile_survey
     from synthpop.report.profile import write_profile as write_profile
     from synthpop.report.study import write_study as write_study

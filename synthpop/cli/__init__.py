@@ -137,6 +137,40 @@ def init(
 
 
 @app.command()
+def mock(
+    file: Annotated[Path, typer.Argument(help="Survey file: csv, sav, dta, parquet ...")],
+    rows: Annotated[int, typer.Option(help="Persons, about.")] = 1000,
+    household: Annotated[str | None, typer.Option(help="Column of household ids.")] = None,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option("--range", help="Range of a number: AGE=0:99; again for more."),
+    ] = None,
+    dictionary: Annotated[
+        Path | None, typer.Option(help="Labels and codes of the columns: .toml, .csv or .xlsx.")
+    ] = None,
+    levels: options.MockLevels = "dictionary",
+    seed: Annotated[int | None, typer.Option(help="Seed; without one a new one, printed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write.")] = None,
+) -> None:
+    """Make a mock file: same columns, labels and codes, values that say nothing of anybody.
+
+    It is the file that others can write their programs with. Beside it a page with four checks
+    (labelling, disclosure, structure, documentation). Read the page before the file goes out.
+
+    Example: synthpop mock survey.sav --range AGE=0:99
+    """
+    from synthpop.cli.mock import mock_file
+
+    made, target, page = mock_file(
+        file, dictionary, out, rows=rows, household=household, ranges=ranges or [],
+        levels=levels, seed=seed,
+    )  # fmt: skip
+    say(made.summary())
+    say(f"Wrote {target} and its page {page}. Seed {made.seed}.")
+    answer(file=target, page=page, checks=made.checks, seed=made.seed)
+
+
+@app.command()
 def calibrate(
     file: Annotated[Path, typer.Argument(help="Run file (TOML) with [survey] and [calibrate].")],
     out: Annotated[Path | None, typer.Option(help="Survey to write: .parquet or .csv.")] = None,

@@ -27,6 +27,10 @@ KeyFile = Annotated[
     typer.Option("--key", help="Key file to draw with, to repeat a run; without one a new key."),
 ]
 Allocation = Literal["proportional", "power"]
+MockLevels = Annotated[
+    Literal["dictionary", "common"],
+    typer.Option(help="Levels without labels: made up, or those that 20 records have."),
+]
 Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
 Folder = Annotated[Path, typer.Argument(help="Folder of a population.")]
 Page = Annotated[Path | None, typer.Option(help="Page to write (HTML).")]

@@ -28,7 +28,7 @@ from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import encode, run_starts
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import Faults, InputError
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import message, sentences
 from synthpop.microdata.messages.results import TableResult
 from synthpop.microdata.messages.text import count, formatted, percent, plural
 from synthpop.microdata.roles.survey import Survey
@@ -45,6 +45,9 @@ CLAIMED = 200_000  # households from which claims are made once a guess is right
 ORDERS = 12  # at random, for what chance gives
 FINALISTS = 20  # guesses that are tried on more households
 BEYOND_CHANCE = 0.001
+FEWEST_TIMES = 1.0  # copies of a donor in a stratum, on average, from which on a right guess shows
+SMALLEST_SHARE = 0.05  # of the neighbours that are copies of one donor then
+NORMAL_95 = 1.645  # 95 % point of the normal distribution
 FEWEST_COPIES = 5  # for a claim
 REPLICATES, MOST_SERIES = 5, 100  # of a series, and seeds of series that are tried
 HEXADECIMAL = re.compile(r"[0-9a-f]{16,128}")
@@ -72,6 +75,12 @@ class GuessedDraws(TableResult):
     unique, recovered : int or None
         With the survey: its households of three or more persons that no other equals, and those of
         them that a claim shows.
+    times : float or None
+        How often each household of the survey was copied in each stratum where it may be, on
+        average: households of the file by those of the survey (of a `Population`: of its record)
+        and, unless `Structure` has ``pooling="none"``, by the number of strata. None: not known.
+    needed : int
+        Neighbours alike beyond `expected` by which a right guess would have been found (95 %).
     """
 
     table: pd.DataFrame
@@ -83,6 +92,41 @@ class GuessedDraws(TableResult):
     n_households: int
     unique: int | None = None
     recovered: int | None = None
+    times: float | None = None
+    needed: int = 0
+
+    @property
+    def conclusive(self) -> bool | None:
+        """Whether a right guess would have shown itself; None where `times` is not known."""
+        if self.times is None and self.needed <= SMALLEST_SHARE * self.n_households:
+            return None
+        return (self.times or 0) >= FEWEST_TIMES and (
+            self.needed <= SMALLEST_SHARE * self.n_households
+        )
+
+    def _power(self) -> str:
+        """Say what finding nothing proves."""
+        if self.conclusive:
+            return message(
+                "With {times} copies of each household of the survey in each stratum where it may "
+                "be copied a right guess would have shown itself.",
+                times=formatted(self.times, ".2g"),
+            )
+        if self.conclusive is None:
+            return message(
+                "How often households of the survey were copied is not known without the survey: "
+                "where it was less than once a stratum this proves nothing."
+            )
+        return message(
+            "The file is too small for this to prove anything: a right guess shows itself where "
+            "households of the survey were copied once or more in each stratum where they may be "
+            "(here {times} times) and makes {needed} neighbours more alike than chance does. Who "
+            "knows the seed still knows the draws.",
+            times=message("an unknown number of")
+            if self.times is None
+            else formatted(self.times, ".2g"),
+            needed=count(self.needed),
+        )
 
     def summary(self) -> str:
         """Say whether the draws were found, and what follows from them."""
@@ -92,7 +136,7 @@ class GuessedDraws(TableResult):
         )
         if not self.found:
             units = plural(self.n_households, "household")
-            return message(
+            found_nothing = message(
                 "None of {tried} sorts {units} better than chance (best: {alike} neighbours "
                 "alike, {expected} expected, p = {p_value} for all guesses together). Tried "
                 "are the draws of donors and of stretches of numbers; other draws are not.",
@@ -102,6 +146,7 @@ class GuessedDraws(TableResult):
                 expected=formatted(self.expected, ".0f"),
                 p_value=formatted(min(self.p_value, 1.0), ".2g"),
             )
+            return sentences(found_nothing, self._power())
         text = message(
             "One of {tried} is right ({found}): {alike} neighbours are alike, {expected} "
             "expected by chance. {n} about households of the survey follow",
@@ -179,19 +224,25 @@ def guessed_draws(
     ''
     """
     known: list[Any] = []
+    n_survey = None if survey is None else survey.n_households
     if isinstance(population, Population):
         roles, identity = population.roles, population.manifest.identity
         household, strata = household or roles.household, strata or roles.strata
         structure = structure or _structure_of(identity.recipe)
         rows_per_block = identity.rows_per_block
         known = [population.manifest.to_dict()]
+        n_survey = n_survey or population.manifest.sample.n_households
     if structure is None:
         what = "is not known: no step of the recipe copies households"
         raise InputError.of("guessed draws", "structure", what, "Give Structure(...).")
     blocks, levels = _blocks(population, structure, household, strata, rows_per_block)
     tried = [*_guesses(guessable_numbers() if guesses is None else guesses, known)]
     compositions = None if survey is None else _compositions(survey, structure, levels)
-    return _attacked(blocks, structure, tried, compositions)
+    result = _attacked(blocks, structure, tried, compositions)
+    n = sum(len(block.offsets) - 1 for block in blocks)
+    pooled = structure.pooling not in ("none", 0)
+    n_donors = (n_survey or 0) * (len({block.level for block in blocks}) if pooled else 1)
+    return replace(result, times=n / n_donors if n_donors else None)
 
 
 def quickly_guessed(population: Population) -> tuple[str, ...]:
@@ -204,7 +255,8 @@ def quickly_guessed(population: Population) -> tuple[str, ...]:
 def _structure_of(recipe: Sequence[Mapping[str, Any]]) -> Structure | None:
     for step in recipe:
         if step.get("type") == "structure":
-            return Structure(list(step["variables"]), jitter=step.get("jitter"))
+            options = {n: step[n] for n in ("pooling", "jitter") if n in step}
+            return Structure(list(step["variables"]), **options)
     return None
 
 
@@ -384,11 +436,15 @@ def _attacked(
     rng = np.random.default_rng(1)
     chance = [sum(one.alike(rng.random(len(one.cells))) for one in many) for _ in range(ORDERS)]
     expected = float(np.mean(chance) + 3 * np.std(chance) / np.sqrt(ORDERS))
-    from scipy.stats import poisson
+    from scipy.special import pdtrc, pdtrik
 
-    p_value = float(poisson.sf(alike - 1, max(expected, 1.0))) * max(len(guesses), 1)
+    mean, tries = max(expected, 1.0), max(len(guesses), 1)
+    critical = float(pdtrik(1 - BEYOND_CHANCE / tries, mean)) + 1
+    needed = int(np.ceil(critical + NORMAL_95 * np.sqrt(critical) - expected))
+    p_value = float(pdtrc(alike - 1, mean)) * tries if alike else float(tries)
     n = sum(len(one.cells) for one in many)
-    result = GuessedDraws(_table([], None), "", len(guesses), p_value, alike, expected, n)
+    result = GuessedDraws(_table([], None), "", len(guesses), p_value, alike, expected, n,
+                          needed=needed)  # fmt: skip
     if p_value >= BEYOND_CHANCE:
         return result
     claims: list[_Claim] = []

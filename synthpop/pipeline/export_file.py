@@ -15,6 +15,7 @@ from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.runs.chunks import open_chunks
 from synthpop.pipeline.fingerprint import chosen_strata
 from synthpop.population.population import Population
+from synthpop.population.run_key import warn_of_open_file
 from synthpop.sampling.designs import SimpleRandom
 from synthpop.sampling.draw import draw_sample
 from synthpop.sampling.stage_designs import Cluster
@@ -57,6 +58,7 @@ def export_population(
         else:
             population.to_csv(target, safe=options.get("safe_csv", False))
         return population.n_persons
+    warn_of_open_file(population, target)
     frame = _part(population, strata, households)
     if sample is not None:
         home = population.roles.household

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +14,11 @@ from synthpop.calibration.margins import Margin
 from synthpop.conditional.class_models import with_earlier_pooling
 from synthpop.microdata.formats.places import Place, place
 from synthpop.microdata.frame.dataset import restore_column
-from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.messages.events import Listener, silent
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.show import diagram, step_text, view
+from synthpop.microdata.messages.suppression import SMALLEST_COUNT
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.survey import Survey
 from synthpop.microdata.runs.engines import Workers
@@ -51,6 +52,9 @@ from synthpop.stages.derive import Derive
 from synthpop.stages.id_columns import sized
 from synthpop.stages.structure import Structure, structure_fallbacks
 
+if TYPE_CHECKING:
+    from synthpop.pipeline.disclosed import Disclosed
+
 ROWS_PER_BLOCK = 250_000
 
 
@@ -77,6 +81,8 @@ class FittedPipeline(FittedRecipe):
         Edit rules, and the steps after which they are looked at.
     replicate : dict or None
         Which replicate its populations are, for their manifest (see `replicates`).
+    kept : Origin or None
+        What is known of the survey where the fit was read from a folder (`load_fitted`).
     """
 
     def summary(self) -> str:
@@ -86,7 +92,7 @@ class FittedPipeline(FittedRecipe):
             "Recipe of {n}, learned from a survey of {n_persons} with seed {seed}: "
             "{labels}. {fallbacks}.",
             n=plural(len(labels), "step"),
-            n_persons=plural(self.survey.n_persons, "person"),
+            n_persons=plural(self.origin.n_persons, "person"),
             seed=self.seed,
             labels=", ".join(labels),
             fallbacks=plural(len(self.fallbacks), "fallback"),
@@ -101,7 +107,10 @@ class FittedPipeline(FittedRecipe):
             "cannot be pickled: it carries the whole survey, columns that no stage uses included, "
             "and what it has learned shows single respondents"
         )
-        hint = "Keep recipe and survey and fit again; give away what synthpop release makes."
+        hint = (
+            "Keep recipe and survey and fit again, or fitted.save(folder), which says what it "
+            "discloses; give away what synthpop release makes."
+        )
         raise InputError.of("fitted pipeline", "pickle", what, hint)
 
     def __copy__(self) -> FittedPipeline:
@@ -109,6 +118,67 @@ class FittedPipeline(FittedRecipe):
 
     def __deepcopy__(self, memo: Any) -> FittedPipeline:
         return self
+
+    def disclosed(self, *, minimum: int = SMALLEST_COUNT) -> Disclosed:
+        """Return what the numbers of the fit disclose about respondents, step by step.
+
+        Parameters
+        ----------
+        minimum : int
+            Persons (households) behind a number that discloses nobody.
+
+        Notes
+        -----
+        Each number is compared with the survey (`synthpop.pipeline.disclosed`); no randomness.
+
+        Examples
+        --------
+        >>> from synthpop import Pipeline, load_demo_survey
+        >>> fitted = Pipeline([Structure(["age", "rb090"])]).fit(load_demo_survey(), seed=1)
+        >>> fitted.disclosed().copies
+        ('structure',)
+        """
+        from synthpop.pipeline.disclosed import disclosed
+
+        return disclosed(self, minimum)
+
+    def save(
+        self, folder: Path | str, *, minimum: int = SMALLEST_COUNT, accept: str | None = None
+    ) -> Disclosed:
+        """Write what simulation needs into a folder, without the survey; `load_fitted` reads it.
+
+        Parameters
+        ----------
+        folder : path
+            New, empty, or one that holds a saved fit, which is replaced as a whole. Only its user
+            may read the files.
+        minimum : int
+            See `disclosed`.
+        accept : str, optional
+            Why a fit that copies records may be saved nevertheless: who takes it, who has decided.
+            Written into the folder, with the table of what is disclosed. `Structure` copies
+            households, so that most recipes need it.
+
+        Returns
+        -------
+        Disclosed
+
+        Raises
+        ------
+        InputError
+            The fit copies records and no reason is given; it holds an object that is neither of
+            this package nor of scikit-learn; or it was itself read from a folder.
+        OutputError
+            The folder holds other files, or cannot be written.
+
+        Notes
+        -----
+        Arrays and JSON, no pickle. The hash of the survey is kept, with which whoever has the
+        whole survey can confirm that the fit is of it. See `load_fitted` for an example.
+        """
+        from synthpop.pipeline.saved_fit import save_fit
+
+        return save_fit(self, folder, minimum, accept)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the fallbacks of the fit: stage, stratum, what was used, persons."""
@@ -210,7 +280,7 @@ class FittedPipeline(FittedRecipe):
         stop = self.places[0] if self.places else None
         recipe = Recipe(
             self.stages, self.models, layout, levels, Streams(seed, key), self.rules, stop,
-            dictionary_of(self.survey.frame),
+            self.origin.dictionary,
         )  # fmt: skip
         identity = identity_of(self, seed, scale, rows_per_block)
         if strata is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from synthpop.conditional.rules.enforce import RulePlan, broken_in_survey
 from synthpop.microdata.frame.block import Fallback, Sample
 from synthpop.microdata.roles.survey import Survey
+from synthpop.pipeline.origin import Origin
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.stages.base import BlockStage, StratumPooling
 from synthpop.stages.id_columns import IdColumns
@@ -31,6 +32,7 @@ class FittedRecipe:
     rules: RulePlan = field(default_factory=RulePlan, repr=False)
     replicate: dict[str, Any] | None = field(default=None, repr=False)
     places: tuple[int, ...] = field(default=(), repr=False)
+    kept: Origin | None = field(default=None, repr=False)
 
     @property
     def steps(self) -> tuple[Any, ...]:
@@ -46,7 +48,14 @@ class FittedRecipe:
     def fallbacks(self) -> tuple[Fallback, ...]:
         """What the fit had to fall back to."""
         of_models = tuple(item for model in self.models for item in model.fallbacks)
+        if self.kept is not None:
+            return (*of_models, *self.kept.broken)
         return (*of_models, *broken_in_survey(self.rules, self.sample))
+
+    @property
+    def origin(self) -> Origin:
+        """What is known of the survey, which a fit that was read from a folder does not have."""
+        return self.kept or Origin.of(self.survey, self.sample, self.rules)
 
     @property
     def pooling(self) -> dict[str, StratumPooling]:

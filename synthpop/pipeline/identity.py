@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from synthpop.microdata.formats.hashed import content_hash
-from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.runs.environment import environment
 from synthpop.microdata.version import __version__
-from synthpop.pipeline.fingerprint import described, fingerprint, stage_to_dict
+from synthpop.pipeline.fingerprint import described, stage_to_dict
 from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.population.plain_values import json_values
 from synthpop.population.run_identity import RunIdentity
@@ -15,7 +14,7 @@ from synthpop.population.run_identity import RunIdentity
 
 def identity_of(fitted: FittedRecipe, seed: int, scale: float, rows_per_block: int) -> RunIdentity:
     """Return what a run of a fitted pipeline is of."""
-    dictionary = dictionary_of(fitted.survey.frame)
+    origin = fitted.origin
     return RunIdentity(
         version=__version__,
         seed=seed,
@@ -23,12 +22,12 @@ def identity_of(fitted: FittedRecipe, seed: int, scale: float, rows_per_block: i
         scale=scale,
         rows_per_block=rows_per_block,
         recipe=tuple(json_values([described(stage_to_dict(step)) for step in fitted.steps])),
-        survey=fingerprint(fitted.sample),
+        survey=origin.fingerprint,
         models=fitted.learned,
         environment=environment(),
         rules=tuple(rule.text for rule in fitted.rules.rules),
         replicate=None if fitted.replicate is None else json_values(fitted.replicate),
-        dictionary=content_hash(dictionary.to_dict()) if len(dictionary) else "",
+        dictionary=content_hash(origin.dictionary.to_dict()) if len(origin.dictionary) else "",
     )
 
 

@@ -145,7 +145,7 @@ class Run:
         return Population(manifest, path=root)
 
     def _manifest(self, blocks: list[BlockRecord], notes: Sequence[Fallback]) -> Manifest:
-        layout, survey = self.recipe.layout, self.fitted.survey
+        layout, origin = self.recipe.layout, self.fitted.origin
         id_fields = {
             role: getattr(layout, role) for role in ("household", "strata", "size", "person")
         }
@@ -154,7 +154,7 @@ class Run:
         return Manifest(
             self.identity,
             roles=StoredRoles(**roles),
-            sample=SampleRecord(survey.n_persons, survey.n_households, survey.roles.weight),
+            sample=SampleRecord(origin.n_persons, origin.n_households, origin.weight),
             columns=tuple(self.recipe.fields),
             blocks=tuple(blocks),
             fallbacks=merge_fallbacks(notes),

@@ -12,6 +12,7 @@ from synthpop.microdata.formats.files import with_whole_numbers, without_formula
 from synthpop.microdata.formats.places import Place, place
 from synthpop.microdata.frame.dictionary import schema_metadata, with_dictionary
 from synthpop.microdata.messages.errors import Faults, OutputError
+from synthpop.population.run_key import warn_of_open_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -96,6 +97,7 @@ def write_parquet(
     import pyarrow.parquet as pq
 
     target = _checked(path, ".parquet")
+    warn_of_open_file(population, target)
     tables = arrow_batches(population, columns)
     first = next(tables)
     with (
@@ -121,6 +123,7 @@ def write_csv(
 ) -> Place:
     """Write one CSV file, whole or not at all."""
     target = _checked(path, ".csv")
+    warn_of_open_file(population, target)
     with replacing(target) as draft, draft.open("w", encoding="utf-8", newline="") as stream:
         for number, block in enumerate(population.iter_blocks(columns)):
             frame = with_whole_numbers(block)

@@ -90,6 +90,24 @@ def warn_of_open_seed(root: Place) -> None:
     )
 
 
+def warn_of_open_file(population: Any, target: Place) -> None:
+    """Warn that a file is written of a population that was drawn from its seed alone."""
+    identity = population.manifest.identity
+    if identity.sealed or not identity.recipe:
+        return
+    warnings.warn(
+        MicrodataWarning(
+            message(
+                "{target}: the population was drawn from its seed alone, without a secret key: "
+                "whoever guesses the seed finds out which households of the survey were copied. "
+                "Do not release it. Give simulate a key, or a folder (out=), which gets one.",
+                target=target,
+            )
+        ),
+        stacklevel=4,
+    )
+
+
 def seed_of_run(root: Place, stored: RunIdentity | None) -> int | None:
     """Return the seed of the fit of the run that a folder holds; None where it is not known."""
     found = read_key(root)

@@ -15,7 +15,7 @@ import pytest
 
 from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
-from synthpop import FittedPipeline, Population, Survey
+from synthpop import FittedPipeline, MicrodataWarning, Population, Survey, load_fitted
 from synthpop.microdata.frame.native import library_of
 from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf, assert_an_answer
 
@@ -49,9 +49,17 @@ def plain(names: str) -> dict[str, Call]:
     return {name: partial(use, name=name) for name in names.split()}
 
 
+def warned(write: Callable[[Path], Any], path: Path) -> Any:
+    """Write a population that was drawn from its seed alone."""
+    with pytest.warns(MicrodataWarning, match="drawn from its seed alone"):
+        return write(path)
+
+
 FITTED: dict[str, Call] = {
-    **plain("derived_survey fallbacks pooling steps summary to_frame __repr__ _repr_html_"),
+    **plain("derived_survey disclosed fallbacks origin pooling steps summary to_frame"),
+    **plain("__repr__ _repr_html_"),
     "refit": lambda it, to: it.refit(it.survey),
+    "save": lambda it, to: [it.save(to / "fit", accept="test"), load_fitted(to / "fit")],
     "simulate": lambda it, to: [it.simulate(scale=SCALE), it.simulate(scale=SCALE, out=to / "p")],
     "replicates": lambda it, to: [
         *it.replicates(1, scale=SCALE),
@@ -65,8 +73,8 @@ POPULATION: dict[str, Call] = {
     "guessed_draws": lambda it, to: it.guessed_draws,
     "iter_blocks": lambda it, to: list(it.iter_blocks()),
     "read_block": lambda it, to: it.read_block(0),
-    "to_csv": lambda it, to: it.to_csv(to / "people.csv"),
-    "to_parquet": lambda it, to: it.to_parquet(to / "people.parquet"),
+    "to_csv": lambda it, to: warned(it.to_csv, to / "people.csv"),
+    "to_parquet": lambda it, to: warned(it.to_parquet, to / "people.parquet"),
 }
 SURVEY: dict[str, Call] = {
     **plain("data household_index household_offsets household_order household_sizes"),

@@ -27,11 +27,13 @@ from synthpop import (
     Structure,
     open_population,
 )
-from synthpop.microdata.messages.errors import InputError, MicrodataWarning, OutputError
+from synthpop.microdata.messages.errors import Faults, InputError, MicrodataWarning, OutputError
 from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import Streams, fresh_secret
+from synthpop.pipeline.export_file import export_population
+from synthpop.pipeline.replicates import BootstrapReplicates
 from synthpop.pipeline.run import Run
-from synthpop.pipeline.simulate import Recipe
+from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.population.run_key import KEY_FILE, read_key
 from synthpop.population.storage import add_file, run_seed
 from synthpop.population.verify import verify
@@ -59,7 +61,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 def test_seed_and_key_give_the_same_bytes_wherever_they_are_made(fitted, tmp_path: Path) -> None:
     options = {"key": KEY, "rows_per_block": ROWS}
     memory = fitted.simulate(**options)
-    folders = {1: "one", 3: "threads", "processes:2": "processes"}
+    folders = {1: "one", 3: "threads"}
     for workers, name in folders.items():
         on_disk = fitted.simulate(out=tmp_path / name, workers=workers, **options)
         assert_same_frame(memory.frame(), on_disk.frame())
@@ -273,11 +275,22 @@ def test_a_fit_does_not_leave_by_accident(fitted) -> None:
     assert copy.deepcopy(fitted) is copy.copy(fitted) is fitted
 
 
-def test_worker_processes_get_what_they_need_of_a_fit(fitted) -> None:
-    options = {"refit": "bootstrap", "scale": 0.3, "seed": 5, "key": KEY}
-    apart = fitted.replicates(2, workers="processes:2", **options)
-    for one, two in zip(fitted.replicates(2, **options), apart, strict=True):
-        assert_same_frame(one.frame(), two.frame())
+def test_other_processes_get_what_they_need_of_a_fit(fitted) -> None:
+    """What engines send comes back the same (`test_engines` sends it to real processes)."""
+    options = {"scale": 0.3, "strata": None, "rows_per_block": 250_000, "key": KEY}
+    task = BootstrapReplicates(fitted, fitted.refit, 5, (), options, None)
+    sent = pickle.loads(pickle.dumps(task))
+    assert_same_frame(task(1)[1].frame(), sent(1)[1].frame())
+    streams = Streams(7, SecretKey(KEY))
+    recipe = Recipe(
+        fitted.stages, fitted.models, fitted.layout, fitted.sample.strata_levels, streams
+    )
+    plan = fitted._planned(Faults("test"), 7, 0.3, None, ROWS)[3][0]
+    blocks = [
+        simulate_block(one, plan).columns for one in (recipe, pickle.loads(pickle.dumps(recipe)))
+    ]
+    for name, values in blocks[0].items():
+        assert np.array_equal(values, blocks[1][name], equal_nan=values.dtype.kind == "f")
 
 
 def test_the_engine_carries_the_key_to_every_block(fitted, tmp_path: Path) -> None:
@@ -293,3 +306,19 @@ def test_the_engine_carries_the_key_to_every_block(fitted, tmp_path: Path) -> No
     stored = read_key(tmp_path / "a")
     assert stored is not None
     assert held[0].streams.key == stored[0]
+
+
+def test_a_file_of_a_population_without_a_key_warns(fitted, tmp_path: Path) -> None:
+    """In memory it was drawn from the seed alone, which can be guessed."""
+    opened, keyed = fitted.simulate(scale=0.1), fitted.simulate(scale=0.1, key=KEY)
+    calls = {
+        "one.parquet": lambda it, path: it.to_parquet(path),
+        "one.csv": lambda it, path: it.to_csv(path),
+        "one.dta": export_population,
+        "two.csv": lambda it, path: export_population(it, path, strata=["north"]),
+    }
+    for name, call in calls.items():
+        call(keyed, tmp_path / name)  # warnings are errors
+        with pytest.warns(MicrodataWarning, match="drawn from its seed alone.*Do not release it"):
+            call(opened, tmp_path / name)
+    fitted.simulate(scale=0.1, out=tmp_path / "folder").to_csv(tmp_path / "three.csv")

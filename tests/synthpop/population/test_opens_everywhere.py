@@ -125,7 +125,8 @@ def test_row_groups_have_statistics_by_which_readers_choose(folder) -> None:
 @pytest.mark.parametrize("place", ["memory", "disk"])
 def test_a_population_is_a_table_of_arrow(population, place, tmp_path) -> None:
     if place == "memory":
-        population = small_pipeline().fit(small_survey(), seed=7).simulate(rows_per_block=ROWS)
+        fitted = small_pipeline().fit(small_survey(), seed=7)
+        population = fitted.simulate(rows_per_block=ROWS, key=bytes(32))
     same(population.to_arrow().to_pandas(), population)
     assert population.to_arrow(["age", "hid"]).column_names == ["age", "hid"]
     reader = pa.RecordBatchReader.from_stream(population)
