@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.ledger.columns import Readable, read_columns
-from riskeval.ledger.judgement import LedgerCheck, Question, judged
+from riskeval.ledger.judgement import LedgerCheck, LedgerQuestion, judged
 from riskeval.ledger.knowledge import EarlierRelease, linked_to
 from riskeval.ledger.traces import lasting, same_order, trace_findings
 from riskeval.verdict.verdict import Finding
@@ -179,7 +179,7 @@ class Ledger(Shown):
             [file.roles.keys, *(one["keys"] for one in entries if not one["synthetic"])]
         )
         wanted = _of_all([file.roles.sensitive, *(one["sensitive"] for one in entries)])
-        question = Question(
+        question = LedgerQuestion(
             names,
             file.roles.keys,
             [name for name in wanted if name not in names],

@@ -11,6 +11,8 @@ from synthpop.microdata.runs.command import Anywhere as Anywhere
 from synthpop.microdata.runs.command import DtaVersion as DtaVersion
 from synthpop.microdata.runs.command import SafeCsv as SafeCsv
 from synthpop.microdata.runs.command import Workers as Workers
+from synthpop.microdata.runs.command import Written as Written
+from synthpop.microdata.runs.command import written as written
 
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
 KeyFile = Annotated[

@@ -28,6 +28,7 @@ class ColumnProfile:
     # "shared" where members of a household have one value, "first" where they go together
     together: str | None = None
     first_age: float | None = None  # age at which values other than missing or zero begin
+    nested: bool = False  # codes with many levels, drawn within their groups
     note: str = ""  # what the user should look at: codes that may mean "missing", rare levels
 
 

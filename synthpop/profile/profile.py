@@ -308,7 +308,7 @@ class _Profiler(SurveyReader):
         pairs = self.index.pairs()
         cells = self._cells()
         for name, item in columns.items():
-            if item.together is not None:
+            if item.together is not None or item.nested:
                 continue
             values, codes = self.numbers[name], self.codes[name]
             agree = False
@@ -341,12 +341,25 @@ class _Profiler(SurveyReader):
         shared = [n for n, item in columns.items() if item.use == "structure" and n not in basic]
         earlier = [(name, self.codes[name]) for name in shared]
         predictors = {}
+        codes: list[str] = []  # that are told too finely to predict anything but other codes
         for name in order:
-            predictors[name] = tuple(
-                association.most_informative(coded[name], earlier, self.weights, MOST_PREDICTORS)
+            chosen = association.most_informative(
+                coded[name], earlier, self.weights, MOST_PREDICTORS
             )
-            earlier.append((name, coded[name]))
+            if columns[name].nested:
+                alike = [other for other in codes if self._are_asked_together(name, other)]
+                predictors[name] = (*chosen, *alike[-1:])
+                codes.append(name)
+            else:
+                predictors[name] = tuple(chosen)
+                earlier.append((name, coded[name]))
         return predictors
+
+    def _are_asked_together(self, name: str, other: str) -> bool:
+        """Whether two columns are missing for the same persons, or of households alike."""
+        missing = self.frame[name].isna()
+        same = bool((missing == self.frame[other].isna()).all())
+        return same and (bool(missing.any()) or self.shared(name) == self.shared(other))
 
     def _coded(self, name: str, item: ColumnProfile) -> np.ndarray:
         values = self.numbers[name]
@@ -361,7 +374,8 @@ class _Profiler(SurveyReader):
         values = [v for part in parts if (v := self.numbers[part]) is not None]
         absolute = np.abs(np.nan_to_num(np.column_stack(values)))
         largest = np.where(absolute.sum(axis=1) > 0, absolute.argmax(axis=1) + 1, 0)
-        coded = [n for n, item in columns.items() if item.use == "categorical"]
+        items = columns.items()
+        coded = [n for n, item in items if item.use == "categorical" and not item.nested]
         explained = {
             n: association.information(largest, self.codes[n], self.weights) for n in coded
         }

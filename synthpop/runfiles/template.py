@@ -244,7 +244,8 @@ def _derive(name: str, profile: SurveyProfile) -> list[str]:
 
 def _categorical(item: ColumnProfile, predictors: Sequence[str]) -> list[str]:
     return [*_reasons(item), "[[stage]]", 'type = "categorical"', f"name = {quoted(item.name)}",
-            f"predictors = {listed(predictors)}", *_household(item), ""]  # fmt: skip
+            f"predictors = {listed(predictors)}", *(['model = "nested"'] if item.nested else []),
+            *_household(item), ""]  # fmt: skip
 
 
 def _reasons(item: ColumnProfile) -> list[str]:
@@ -330,7 +331,8 @@ def _outer_first(totals: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _second_pass(profile: SurveyProfile) -> list[str]:
-    coded = [item.name for item in profile.with_use("categorical") if item.together is None]
+    free = [item for item in profile.with_use("categorical") if item.together is None]
+    coded = [item.name for item in free if not item.nested]
     if len(coded) < 2:
         return []
     return [
