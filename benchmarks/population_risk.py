@@ -137,7 +137,7 @@ def main() -> None:
     table = pd.DataFrame(list(rows(options.samples)))
     missed = table[~(table.in1 & table.in2)]
     print(missed.drop(columns=["in1", "in2"]).to_string(index=False))
-    for by in ("population", "design", "fraction", "keys"):
+    for by in ("population", "design"):
         store_if_asked("population-risk", by, shares(table, by))
 
 

@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from riskeval.measures.delta_disclosure import delta_disclosure as delta_disclosure
     from riskeval.measures.delta_presence import delta_presence as delta_presence
     from riskeval.measures.frequencies import frequency_counts as frequency_counts
-    from riskeval.measures.household_groups import household_groups as household_groups
     from riskeval.measures.individual import individual_risk as individual_risk
     from riskeval.measures.interval_disclosure import interval_disclosure as interval_disclosure
     from riskeval.measures.k_anonymity import k_anonymity as k_anonymity

@@ -211,6 +211,7 @@ def attack_targets(
     streams = Streams(seed)
     rows, multisets = RowIndexer([coder.radix for coder in coders.values()]), Multiset()
     files, matchable = {}, {}
+    homes: dict[str, np.ndarray | None] = {}
     combinations: list[list[np.ndarray]] = []
     for role, frame in frames.items():
         unit = units_of(frame, scenario.household)
@@ -233,9 +234,9 @@ def attack_targets(
             flags = flags_of(frame[scenario.rows])
             assert flags is not None  # checked
             eligible = combine_members(flags, unit, n_units, "any")
+        homes[role] = clusters_of(frame) if scenario.household is None else None
         files[role] = {
             "codes": codes[0], "true_codes": codes[-1], "unit": unit, "eligible": eligible,
-            "clusters": clusters_of(frame) if scenario.household is None else None,
         }  # fmt: skip
     frequency, everywhere = _frequencies([numbers[0] for numbers in combinations])
     true_frequency, true_everywhere = _frequencies([numbers[-1] for numbers in combinations])
@@ -245,6 +246,7 @@ def attack_targets(
         matches, eligible = matchable[role], known["eligible"]
         result[role] = AttackTargets(
             **known,
+            clusters=homes[role],
             frequency=np.where(matches, frequency[i], 0),
             looked_for=eligible & (everyone | (matches & (frequency[i] == 1))),
             comparable=eligible & (everyone | (matches & (everywhere[i] == 1))),

@@ -16,6 +16,7 @@ from riskeval.measures.counts import FrequencyCounts, counts_of
 from riskeval.measures.entry import Measure, k_limit, missing_note, person_risk
 from riskeval.measures.frequencies import UNIQUE
 from riskeval.measures.request import AssessRequest
+from riskeval.measures.sensitive_groups import households_of_cells
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -24,7 +25,7 @@ from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count as count_text
 from synthpop.microdata.messages.text import percent, plural
-from synthpop.microdata.roles.microdata import as_file
+from synthpop.microdata.roles.microdata import Microdata, as_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +48,11 @@ class KAnonymity(Result):
     f, F : float64 arrays, shape (n,)
         Counts of each record; `F` equals `f` without weights.
     counts : FrequencyCounts
+    households : float64 array, shape (n,), or None
+        Households among the records that match each record; None without households.
+    household_violations : dict of int to int, or None
+        For each k, the number of records whose key fewer than k households share: k records of one
+        household hide nobody.
     """
 
     violations: dict[int, int]
@@ -56,18 +62,25 @@ class KAnonymity(Result):
     f: np.ndarray
     F: np.ndarray
     counts: FrequencyCounts
+    households: np.ndarray | None = None
+    household_violations: dict[int, int] | None = None
 
     def violating(self, k: int) -> np.ndarray:
         """Positions of the records with f < k."""
         return np.flatnonzero(self.f < k * (1 - 1e-12))
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per k: `violations`, `share` of the records and `weighted_violations`."""
+        """Return one row per k: `violations`, `share` of the records, and those of other counts.
+
+        `weighted_violations` with weights, `household_violations` with households.
+        """
         n = max(len(self.f), 1)
         frame = pd.DataFrame({"violations": self.violations}).rename_axis("k")
         frame["share"] = frame["violations"] / n
         if self.weighted_violations is not None:
             frame["weighted_violations"] = pd.Series(self.weighted_violations)
+        if self.household_violations is not None:
+            frame["household_violations"] = pd.Series(self.household_violations)
         return frame
 
     def summary(self) -> str:
@@ -98,6 +111,14 @@ class KAnonymity(Result):
             text = self._visible_sentence() + text
         else:
             text += " " + message("The file as a whole is {k}-anonymous.", k=self.k)
+        if self.household_violations is not None:
+            parts = [
+                message("{count} of fewer than {k}", count=count_text(count), k=k)
+                for k, count in self.household_violations.items()
+            ]
+            text += " " + message(
+                "Counted in households the records are {parts}.", parts=joined_by("; ", parts)
+            )
         return text + (
             " "
             + message(
@@ -151,6 +172,7 @@ def k_anonymity(
     weights: Any = None,
     missing: str = "wildcard",
     alpha: float = 1.0,
+    household: str | None = None,
 ) -> KAnonymity:
     """Count the records whose key fewer than k records share (Samarati and Sweeney 1998).
 
@@ -163,6 +185,9 @@ def k_anonymity(
         At least 1 each.
     missing, alpha
         Treatment of missing keys: see `frequency_counts`.
+    household : str, optional
+        Column of household ids: violations are also counted in households. A record whose keys are
+        all missing is in no group but its own there, and `alpha` has no part.
 
     Returns
     -------
@@ -183,7 +208,7 @@ def k_anonymity(
     ({2: 1, 3: 5}, 1)
     """
     faults = Faults("k-anonymity")
-    file = as_file(data, faults, keys=keys, weights=weights, columns=())
+    file = as_file(data, faults, keys=keys, weights=weights, household=household, columns=())
     check_treatment(faults, missing, alpha)
     limits: list[Any] = list(k) if isinstance(k, Iterable) else [k]
     for limit in limits:
@@ -191,7 +216,12 @@ def k_anonymity(
     if not limits:
         faults.add("k", "is empty", hint="Give at least one k.")
     faults.raise_if_any()
-    return anonymity_of_counts(counts_of(file, missing, alpha), [int(limit) for limit in limits])
+    counts = counts_of(file, missing, alpha)
+    return anonymity_of_counts(counts, [int(limit) for limit in limits], _homes_of(file))
+
+
+def _homes_of(file: Microdata) -> np.ndarray | None:
+    return None if file.roles.household is None else file.household_index
 
 
 def n_blank(counts: FrequencyCounts) -> int:
@@ -199,8 +229,14 @@ def n_blank(counts: FrequencyCounts) -> int:
     return int(counts.keys.counts[(counts.keys.codes < 0).all(axis=1)].sum())
 
 
-def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnonymity:
-    """`KAnonymity` from frequency counts that were made before."""
+def anonymity_of_counts(
+    counts: FrequencyCounts, limits: Sequence[int], homes: np.ndarray | None = None
+) -> KAnonymity:
+    """`KAnonymity` from frequency counts that were made before, and households of the records."""
+    households, by_household = None, None
+    if homes is not None:
+        households = households_of_cells(counts.keys, homes, counts.missing)[counts.cell]
+        by_household = {k: int((households < k).sum()) for k in limits}
     records = counts.keys.counts
     slack = 1 - 1e-12  # sums of weights and of parts of records are not exact
     by_f = {k: int(records[counts.cell_f < k * slack].sum()) for k in limits}
@@ -213,6 +249,8 @@ def anonymity_of_counts(counts: FrequencyCounts, limits: Sequence[int]) -> KAnon
         f=counts.f,
         F=counts.F,
         counts=counts,
+        households=households,
+        household_violations=by_household,
     )
 
 
@@ -252,6 +290,35 @@ def visible(k: int) -> MeasureInfo:
     )  # fmt: skip
 
 
+ONE_HOUSEHOLD = person_risk(
+    "one_household", "Records that only one household shares", "records",
+    "records whose key as many records share as k asks for, all of them of one household",
+    "Templ 2017, section 3.6",
+)  # fmt: skip
+FEW_HOUSEHOLDS = person_risk(
+    "few_households", "Records that fewer than k households share", "records",
+    "records whose key fewer than k households share", "Templ 2017, section 3.6",
+)  # fmt: skip
+
+
+def _of_households(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
+    """Records that one household stands behind, and those that fewer than k share."""
+    if result.households is None:
+        return []
+    k = request.limits.k or 3
+    alone = int(((result.households < 2) & (result.f >= k * (1 - 1e-12))).sum())
+    few, most = int((result.households < k).sum()), int(VISIBLE * len(result.f))
+    one: dict[str, Any] = {}
+    several: dict[str, Any] = {}
+    if request.limits.k is not None:
+        one = {"limit": 0.0, "limit_source": "k records of one household hide nobody"}
+        several = {"limit": most, "limit_source": VISIBLE_SOURCE}
+    return [
+        request.measured(ONE_HOUSEHOLD, alone, **one),
+        request.measured(FEW_HOUSEHOLDS, few, note=f"k = {k}", **several),
+    ]
+
+
 def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement]:
     """Violations for each k, and those on the values that records show."""
     blank = n_blank(result.counts)
@@ -276,7 +343,7 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
                 "every key of every record is missing: nothing is disclosed through these keys"
             )
             measured[-1] = measured[-1].noted(text)
-    return measured
+    return measured + _of_households(result, request)
 
 
 MEASURE = Measure(
@@ -290,7 +357,7 @@ MEASURE = Measure(
     ),
     source="Samarati and Sweeney 1998",
     function=k_anonymity,
-    run=lambda request: anonymity_of_counts(request.counts, request.k),
+    run=lambda request: anonymity_of_counts(request.counts, request.k, _homes_of(request.file)),
     measurements=of_anonymity,
     infos=(below(3), below(5)),
 )

@@ -24,6 +24,9 @@ from riskeval.measures.sensitive_groups import (
     Segments,
     category_notes,
     check_sensitive,
+    household_note,
+    households_of_cells,
+    once_a_household,
     per_cell,
 )
 from riskeval.shared.measurement import Measurement
@@ -130,6 +133,7 @@ def l_diversity(
     recursive_c: float = 2.0,
     missing: str = "own-category",
     missing_sensitive: str = "ignore",
+    household: str | None = None,
 ) -> LDiversity:
     """Measure how diverse the sensitive values are among records that share a key.
 
@@ -149,6 +153,9 @@ def l_diversity(
         without an answer are not diverse. "category": the missing values of a group are together
         one more value, as long as the group has others. A group without any value has distinct
         0, entropy 1 and recursive 1 under both.
+    household : str, optional
+        Column of household ids: a household counts once with each value, and a group has no more
+        distinct values than households, since those of one household hide nobody.
 
     Returns
     -------
@@ -181,25 +188,33 @@ def l_diversity(
     {'condition': 3}
     """
     faults = Faults("l-diversity")
-    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, household=household, columns=())
     check_treatment(faults, missing)
     variables = check_sensitive(faults, file)
     check_choice(faults, "missing_sensitive", missing_sensitive, MISSING_SENSITIVE)
     check(faults, {"recursive_c": POSITIVE}, {"recursive_c": recursive_c})
     faults.raise_if_any()
     table = key_table(file)
+    homes = None if file.roles.household is None else file.household_index
+    most = None
+    if homes is not None:
+        most = households_of_cells(table, homes, missing)[table.cell]
     coded = {name: file.codes(name) for name in variables}
     columns: dict[str, np.ndarray] = {}
     multi = np.full((len(file), 2), np.inf)
     for name in variables:
-        measures = _diversity_of(table, coded[name], missing, missing_sensitive, recursive_c)
+        measures = _diversity_of(table, coded[name], missing, missing_sensitive, recursive_c, homes)
+        if most is not None:
+            measures[:, 0] = np.minimum(measures[:, 0], most)
         columns[f"{name}_distinct"] = measures[:, 0].astype(np.int64)
         columns[f"{name}_entropy"] = measures[:, 1]
         columns[f"{name}_recursive"] = measures[:, 2].astype(np.int64)
         others = [coded[other] for other in variables if other != name]
         if others:
             finer = _with_columns(table, others)
-            measures = _diversity_of(finer, coded[name], missing, missing_sensitive, recursive_c)
+            measures = _diversity_of(
+                finer, coded[name], missing, missing_sensitive, recursive_c, homes
+            )
         multi = np.minimum(multi, measures[:, 1:])
     least = np.full((len(table.codes), 2), np.inf)
     np.minimum.at(least, table.cell, multi)
@@ -212,7 +227,7 @@ def l_diversity(
         recursive_c=float(recursive_c),
         missing=missing,
         missing_sensitive=missing_sensitive,
-        notes=category_notes(file.frame, variables),
+        notes=(*category_notes(file.frame, variables), *household_note(homes)),
     )
 
 
@@ -222,12 +237,14 @@ def _diversity_of(
     missing: str,
     missing_sensitive: str,
     recursive_c: float,
+    homes: np.ndarray | None,
 ) -> np.ndarray:
     from riskeval.kernels.diversity import group_diversity
 
     codes, levels = coded
     gap = len(levels) if missing_sensitive == "category" else -1
     values = np.where(codes == MISSING, gap, codes).astype(np.int64)
+    values = once_a_household(table, values, homes)
     n_values = len(levels) + 1
 
     def measure(segments: Segments) -> np.ndarray:

@@ -196,10 +196,10 @@ def _estimate(
     # 3. The probability of each record
     middle, low = np.quantile(draws, [0.5, ends[0]], axis=0)
     risk, upper = (match_risks("poisson", 0.0, f, mean, pi)[table.cell] for mean in (middle, low))
-    answers = [
-        (float(values.mean()), *(float(end) for end in np.quantile(values, ends)))
-        for values in (unique, links)
-    ]
+    answers = []
+    for values in (unique, links):
+        lowest, highest = np.quantile(values, ends)
+        answers.append((float(values.mean()), float(lowest), float(highest)))
     rows = [
         (message("knows who is in the file"), message("the values that records show are right"),
          float((records / f).sum()), *_NONE, float((1 / f).max(initial=0.0))),

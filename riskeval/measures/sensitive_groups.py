@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskeval.keys.matching import matching_patterns, shared_ids, shares_of
 from riskeval.keys.table import KeyTable
+from riskeval.measures.individual import with_lone_persons
 from synthpop.microdata.frame.codes import first_rows, number_rows
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults
@@ -142,6 +143,11 @@ def category_notes(frame: pd.DataFrame, variables: Sequence[str]) -> tuple[str, 
     return tuple(notes)
 
 
+def household_note(homes: np.ndarray | None) -> tuple[str, ...]:
+    """Say that values are counted in households, where they are."""
+    return () if homes is None else (message("A household counts once with each value."),)
+
+
 def check_sensitive(faults: Faults, file: Microdata, most: int | None = None) -> tuple[str, ...]:
     """Return the sensitive variables; note none at all, and more than a measure takes."""
     variables = file.roles.sensitive
@@ -150,6 +156,39 @@ def check_sensitive(faults: Faults, file: Microdata, most: int | None = None) ->
     if most is not None and len(variables) > most:
         faults.add("sensitive", f"names {len(variables)} columns", hint=f"Name {most}.")
     return variables
+
+
+def households_of_cells(table: KeyTable, household: np.ndarray, missing: str) -> np.ndarray:
+    """Count the households among the records that match each distinct key, float64, shape (K,).
+
+    household: int64, shape (n,); -1 is a household of one. A record whose keys are all missing
+    is in no group but its own.
+    """
+    from riskeval.kernels.diversity import group_diversity
+
+    homes, _ = with_lone_persons(household)
+    n_homes = int(homes.max(initial=0)) + 1
+
+    def measure(segments: Segments) -> np.ndarray:
+        diversity = np.empty((len(segments.cells), 3))
+        group_diversity(*segments.arrays, n_homes, -1, 2.0, diversity)
+        return diversity
+
+    return per_cell(table, homes, n_homes, missing, measure, 3)[:, 0]
+
+
+def once_a_household(
+    table: KeyTable, values: np.ndarray, household: np.ndarray | None
+) -> np.ndarray:
+    """Leave out (-1) values that another member of the household with the same key has already.
+
+    values: int64, shape (n,); household: int64, shape (n,), or None to keep all
+    """
+    if household is None:
+        return values
+    homes, _ = with_lone_persons(household)
+    columns = pd.DataFrame({"cell": table.cell, "home": homes, "value": values})
+    return np.where(columns.duplicated(), -1, values)
 
 
 def per_cell(

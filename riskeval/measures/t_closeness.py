@@ -17,6 +17,8 @@ from riskeval.measures.sensitive_groups import (
     Segments,
     category_notes,
     check_sensitive,
+    household_note,
+    once_a_household,
     per_cell,
 )
 from riskeval.shared.measurement import Measurement
@@ -98,6 +100,7 @@ def t_closeness(
     *,
     distance: str | Hierarchy | Mapping[str, str | Hierarchy] | None = None,
     missing: str = "own-category",
+    household: str | None = None,
 ) -> TCloseness:
     """Measure the earth mover's distance between each group and the file (Li et al. 2007).
 
@@ -114,6 +117,8 @@ def t_closeness(
     missing : str, default "own-category"
         Treatment of missing keys: see `frequency_counts`. By default a group are the records with
         the same key pattern, where missing is a category, as in sdcMicro.
+    household : str, optional
+        Column of household ids: in a group a household counts once with each value.
 
     Returns
     -------
@@ -145,23 +150,25 @@ def t_closeness(
     [0.375, 0.375, 0.375, 0.167]
     """
     faults = Faults("t-closeness")
-    file = as_file(data, faults, keys=keys, sensitive=sensitive, columns=())
+    file = as_file(data, faults, keys=keys, sensitive=sensitive, household=household, columns=())
     check_treatment(faults, missing)
     variables = check_sensitive(faults, file)
     kind_of = _distances(faults, file.frame, variables, distance)
     faults.raise_if_any()
     table = key_table(file)
+    homes = None if file.roles.household is None else file.household_index
     columns, kinds = {}, {}
     for name in variables:
         codes, levels = file.codes(name)
         kind = kind_of[name]
         kinds[name] = kind if isinstance(kind, str) else "hierarchical"
         measured = _distance_of(codes.astype(np.int64), levels, kind)
-        cells = per_cell(table, measured.codes, measured.n_values, missing, measured, 1)
+        values = once_a_household(table, measured.codes, homes)
+        cells = per_cell(table, values, measured.n_values, missing, measured, 1)
         columns[name] = cells[table.cell, 0]
     per_record = pd.DataFrame(columns)
     largest = float(per_record.to_numpy().max()) if len(per_record) else 0.0
-    notes = _scale_notes(file.frame, kinds, distance)
+    notes = (*_scale_notes(file.frame, kinds, distance), *household_note(homes))
     return TCloseness(largest, per_record, kinds, file.roles.keys, missing, notes)
 
 

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from riskeval.measures.k_anonymity import k_anonymity
+from riskeval.measures.l_diversity import l_diversity
+from riskeval.measures.t_closeness import t_closeness
 from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
 
@@ -110,3 +112,35 @@ def test_records_that_violate_are_those_in_smaller_groups():
         1: [], 2: [5], 3: [3, 4, 5], 4: [0, 1, 2, 3, 4, 5],
     }  # fmt: skip
     assert result.violations == {3: 3}
+
+
+def test_k_l_and_t_count_households_where_these_are_given() -> None:
+    """A street of one household: three records, and neither three households nor three values."""
+    people = pd.DataFrame({
+        "street": [1, 1, 1, 2, 2, 2, None], "home": [1, 1, 1, 2, 3, 4, None],
+        "ill": ["a", "b", "c", "a", "a", "b", "a"],
+    })  # fmt: skip
+    by_person = k_anonymity(people, ["street"], k=3)
+    by_home = k_anonymity(people, ["street"], k=3, household="home")
+    assert by_person.violations == by_home.violations == {3: 0}  # a hole matches every street
+    assert by_person.household_violations is None
+    assert by_home.households is not None
+    assert by_home.households.tolist() == [1, 1, 1, 3, 3, 3, 5]
+    assert by_home.household_violations == {3: 3}
+    assert "Counted in households the records are 3 of fewer than 3" in by_home.summary()
+    assert by_home.to_frame()["household_violations"].tolist() == [3]
+    plain, homes = (
+        l_diversity(people, ["street"], "ill", household=name) for name in (None, "home")
+    )
+    assert plain.per_record["ill_distinct"].tolist() == [3, 3, 3, 2, 2, 2, 1]
+    assert homes.per_record["ill_distinct"].tolist() == [1, 1, 1, 2, 2, 2, 1]
+    assert "counts once" in homes.summary()
+    twins = pd.DataFrame({"street": [1, 1, 1, 2, 2], "home": [1, 1, 2, 3, 4], "ill": list("aabab")})
+    equal = {"distance": "equal"}
+    assert t_closeness(twins, ["street"], "ill", **equal).t == pytest.approx(0.1)
+    assert t_closeness(twins, ["street"], "ill", household="home", **equal).t == pytest.approx(0.1)
+    assert t_closeness(twins, ["street"], "ill", **equal).per_record["ill"].iloc[0] == (
+        pytest.approx(2 / 3 - 3 / 5)
+    )
+    counted = t_closeness(twins, ["street"], "ill", household="home", **equal)
+    assert counted.per_record["ill"].iloc[0] == pytest.approx(3 / 5 - 1 / 2)
