@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.table import TREATMENTS
 from riskeval.protection.household import read_household_keys
-from riskeval.protection.suppress_codes import TREATMENTS
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.messages.errors import Faults

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskeval.keys.table import TREATMENTS
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
 from riskeval.protection.group_categories import group_categories
 from riskeval.protection.recode import global_recode
 from riskeval.protection.suppress import local_suppression
-from riskeval.protection.suppress_codes import TREATMENTS, SuppressRequest, count_matches
+from riskeval.protection.suppress_codes import SuppressRequest, count_matches
 from riskeval.protection.suppress_risky import suppress_risky
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.messages.errors import InputError
