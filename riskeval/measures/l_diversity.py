@@ -192,14 +192,14 @@ def l_diversity(
     columns: dict[str, np.ndarray] = {}
     multi = np.full((len(file), 2), np.inf)
     for name in variables:
-        measures = _diversity_of(table, coded[name], missing, missing_sensitive, recursive_c)
+        measures = diversity_of(table, coded[name], missing, missing_sensitive, recursive_c)
         columns[f"{name}_distinct"] = measures[:, 0].astype(np.int64)
         columns[f"{name}_entropy"] = measures[:, 1]
         columns[f"{name}_recursive"] = measures[:, 2].astype(np.int64)
         others = [coded[other] for other in variables if other != name]
         if others:
             finer = _with_columns(table, others)
-            measures = _diversity_of(finer, coded[name], missing, missing_sensitive, recursive_c)
+            measures = diversity_of(finer, coded[name], missing, missing_sensitive, recursive_c)
         multi = np.minimum(multi, measures[:, 1:])
     least = np.full((len(table.codes), 2), np.inf)
     np.minimum.at(least, table.cell, multi)
@@ -216,13 +216,14 @@ def l_diversity(
     )
 
 
-def _diversity_of(
+def diversity_of(
     table: KeyTable,
     coded: tuple[np.ndarray, tuple[Any, ...]],
     missing: str,
     missing_sensitive: str,
     recursive_c: float,
 ) -> np.ndarray:
+    """Distinct, entropy and recursive l of each record's group, float64, shape (n, 3)."""
     from riskeval.kernels.diversity import group_diversity
 
     codes, levels = coded

@@ -79,7 +79,7 @@ def suppress_codes(
 ) -> np.ndarray:
     """Codes with as few new -1 as the greedy rule needs; `locked` cells stay."""
     if request.missing == "own-category":
-        from riskeval.protection.suppress_merge import merge_rare
+        from riskeval.protection.suppression.merge import merge_rare
 
         return merge_rare(codes, strata, request.k, request.rank, request.cost)
     if request.missing == "category-size":
