@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison as Comparison
     from riskeval.keys.suggest import RoleSuggestions as RoleSuggestions
     from riskeval.keys.suggest import suggest_roles as suggest_roles
+    from riskeval.ledger.judgement import LedgerCheck as LedgerCheck
+    from riskeval.ledger.ledger import Ledger as Ledger
+    from riskeval.ledger.ledger import ReleaseFacts as ReleaseFacts
     from riskeval.measures.alpha_k import alpha_k_anonymity as alpha_k_anonymity
     from riskeval.measures.amount_groups import amount_groups as amount_groups
     from riskeval.measures.assess import assess as assess
@@ -81,12 +84,12 @@ if TYPE_CHECKING:
         mahalanobis_disclosure as mahalanobis_disclosure,
     )
     from riskeval.measures.outlier_risk import outlier_risk as outlier_risk
+    from riskeval.measures.population_risk import population_risk as population_risk
     from riskeval.measures.request import Limits as Limits
     from riskeval.measures.risky_cells import risky_cells as risky_cells
     from riskeval.measures.suda import suda as suda
     from riskeval.measures.t_closeness import t_closeness as t_closeness
     from riskeval.measures.uniqueness import population_uniqueness as population_uniqueness
-    from riskeval.measures.worst_model import worst_model as worst_model
     from riskeval.recovery.recover import recover as recover
     from riskeval.report.assessment import write_assessment as write_assessment
     from riskeval.report.judgement import write_judgement as write_judgement

@@ -1,4 +1,4 @@
-"""Command line of the risk evaluation: init, assess, protect, compare, judge, intruders, export."""
+"""Command line of the risk evaluation: one function a command, and the group `ledger`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from riskeval.ledger_commands import ledger_commands
 from synthpop.microdata.formats.places import lies_below
 from synthpop.microdata.messages.errors import OutputError, RunFileError
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.runs.command import (
     Anywhere,
     DtaVersion,
+    Facts,
+    LedgerFolder,
     SafeCsv,
     Workers,
+    Written,
     command_line,
     guarded,
     keep_sources,
     workers_option,
     write_schema,
+    written,
 )
 from synthpop.microdata.runs.open_app import open_app
 from synthpop.microdata.runs.output import answer, progress, say, say_reading
@@ -179,19 +184,24 @@ def release(
     key: Annotated[
         Path | None, typer.Option(help="Key file to draw from; without one that of the plan.")
     ] = None,
+    ledger: LedgerFolder = None,
+    facts: Facts = None,
 ) -> None:
     """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
 
     Without seeds, arguments of steps and anything of the original; records in a fresh random order
     with new household numbers. An attack with every seed that can be guessed runs on it first.
-    Without --to it is SOURCE-release.
+    Without --to it is SOURCE-release. With --ledger the release is laid beside all earlier ones of
+    the survey, and recorded there.
 
     Example: riskeval release survey-protect.toml --format parquet --format sav
     """
+    from riskeval.ledger.consult import ledger_request
     from riskeval.report.release import release_session
     from riskeval.runfiles.runfile import load_protect_plan
     from riskeval.session.session import ProtectionSession
 
+    request = ledger_request(ledger, facts or ())
     options: dict[str, Any] = {}
     if source.is_dir():
         session = ProtectionSession.load(source)
@@ -208,6 +218,7 @@ def release(
     release_session(
         session, target, formats=formats or ("parquet",), language=language,
         on_losses=tell,
+        ledger=request,
         **options,
     )  # fmt: skip
     files = sorted(path.name for path in target.iterdir())
@@ -228,7 +239,7 @@ def _protected(
     streams = _streams(key_file, key, seed)
     data = plan.read()
     say_reading(data)
-    session = ProtectionSession(data, **plan.roles.model_dump())
+    session = ProtectionSession(data, **plan.roles.model_dump(), drop=plan.release.drop)
     with progress() as listen:
         for number, (verb, arguments) in enumerate(plan.steps, 1):
             listen(Event("progress", "protect", number - 1, len(plan.steps), verb))
@@ -350,7 +361,8 @@ def intruders(
 @app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="A protected file, or any other.")],
-    to: Annotated[Path, typer.Option("--to", help="File to write, of another format.")],
+    target: Written = None,
+    to: Annotated[Path | None, typer.Option("--to", help="The same, as an option.")] = None,
     dictionary: Annotated[
         Path | None, typer.Option(help="Labels and codes to apply: .toml, .csv or .xlsx.")
     ] = None,
@@ -360,20 +372,21 @@ def export(
     """Write a file in another format with its labels and codes.
 
     Formats: .csv .tsv .parquet .arrow .xlsx .sav .zsav .dta .xpt .rds. What a format cannot hold
-    is named before anything is written.
+    is named before anything is written, as are names that it does not allow.
 
-    Example: riskeval export survey-protected.parquet --to survey-protected.sav
+    Example: riskeval export survey-protected.parquet survey-protected.sav
     """
     from synthpop.microdata.formats.dictionary_file import read_dictionary
     from synthpop.microdata.formats.files import read_table
     from synthpop.microdata.messages.text import plural
 
-    keep_sources("riskeval export", [file], [to])
+    out = written(target, to)
+    keep_sources("riskeval export", [file], [out])
     labels = None if dictionary is None else read_dictionary(dictionary)
     frame = read_table(file, dictionary=labels)
-    _write(frame, to, safe_csv=safe_csv, dta_version=dta_version)
-    say(f"Wrote {to}: {plural(len(frame), 'row')}.")
-    answer(file=to, rows=len(frame))
+    _write(frame, out, safe_csv=safe_csv, dta_version=dta_version)
+    say(f"Wrote {out}: {plural(len(frame), 'row')}.")
+    answer(file=out, rows=len(frame))
 
 
 @app.command()
@@ -422,6 +435,7 @@ def _end_by(verdicts: Iterable[ReleaseVerdict], fail_on_limit: bool) -> None:
         raise typer.Exit(OBJECTION)
 
 
+app.add_typer(ledger_commands, name="ledger")
 app.command(
     name="app",
     help="Protect a file or judge a release in the browser, on this machine.\n\n"

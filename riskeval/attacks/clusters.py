@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.names import columns_named_for
+from synthpop.microdata.reading.lexicon import columns_named_for
 
 MOST_LAGS = 8
 """Records before and after that may belong to one household, where no column says so."""
@@ -63,6 +63,21 @@ def variance_of_mean(values: np.ndarray, clusters: np.ndarray | None = None) -> 
         )
         together = independent + 2 * tail / n**2
     return max(independent, together)
+
+
+def design_effect(values: np.ndarray, clusters: np.ndarray | None = None) -> float:
+    """Return by how much the variance of a mean exceeds that of independent values, from 1 on.
+
+    Examples
+    --------
+    >>> round(design_effect(np.repeat([0.0, 1.0, 0.0, 1.0], 2), np.repeat(range(4), 2)), 2)
+    2.33
+    """
+    values = np.asarray(values, dtype=np.float64)
+    n = len(values)
+    centred = values - values.mean() if n else values
+    independent = float(centred @ centred) / max(n - 1, 1) / max(n, 1)
+    return variance_of_mean(values, clusters) / independent if independent > 0 else 1.0
 
 
 def are_neighbours_alike(codes: np.ndarray) -> bool:
