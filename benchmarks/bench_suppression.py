@@ -18,7 +18,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks._measure import measure
-from riskeval.protection.suppress import local_suppression
+from riskeval.protection.suppression.suppress import local_suppression
 
 KEYS = ["region", "size", "sex", "age", "citizenship", "activity"]
 

@@ -25,7 +25,7 @@ from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
 from riskeval.measures.suda import suda
 from riskeval.protection.microaggregate import microaggregate
-from riskeval.protection.suppress import local_suppression
+from riskeval.protection.suppression.suppress import local_suppression
 from synthpop.indicators import gini
 
 RECORDS = 14_827

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from riskeval.protection.release import write_release as write_release
     from riskeval.protection.result import Protected as Protected
     from riskeval.protection.shuffle import shuffle as shuffle
-    from riskeval.protection.suppress import local_suppression as local_suppression
-    from riskeval.protection.suppress_risky import suppress_risky as suppress_risky
+    from riskeval.protection.suppression.risky import suppress_risky as suppress_risky
+    from riskeval.protection.suppression.suppress import local_suppression as local_suppression
     from riskeval.protection.top_bottom import top_bottom_code as top_bottom_code
     from riskeval.protection.top_coding import mv_top_code as mv_top_code
     from riskeval.protection.weights import weights as weights

@@ -40,7 +40,7 @@ def _part(terms, fixed, row, shared):
 
 
 @kernel
-def match_patterns(terms, fixed, starts, patterns, values, factors, out):
+def match_patterns(terms, fixed, starts, patterns, values, factors, visible, out):
     """Add up, for every cell, the values of all cells that it matches by wildcards.
 
     A missing key matches every value, so two cells match when they agree on the keys that both
@@ -53,6 +53,7 @@ def match_patterns(terms, fixed, starts, patterns, values, factors, out):
     starts : int64 (P + 1,), where the cells of each pattern start
     patterns : int64 (P,), bit j set where key j is observed
     values : float64 (K, v), what each cell gives to those that match it
+    visible : bool, whether a cell matches only those that have every key that it has
     factors : float64 (K, m), weight of a match through a missing value of the source at key j
     out : float64 (K, v), filled
     """
@@ -74,6 +75,8 @@ def match_patterns(terms, fixed, starts, patterns, values, factors, out):
             if done[first]:
                 continue
             shared = patterns[first] & patterns[a]
+            if visible and shared != patterns[a]:
+                continue
             n_sources = 0
             for b in range(first, n_patterns):
                 if patterns[b] & patterns[a] == shared:

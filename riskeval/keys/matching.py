@@ -18,12 +18,19 @@ LARGEST_TABLE = 1 << 24  # cells of the largest full table (every combination of
 def match_counts(
     table: KeyTable, missing: str = "wildcard", alpha: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Counts f and F of each distinct key under a treatment of missing values."""
+    """Counts f and F of each distinct key under a treatment of missing values.
+
+    Beside the treatments of users there is "visible": records that show every value that the key
+    shows.
+    """
     holes = table.codes < 0
     if missing == "own-category" or not holes.any():
         return table.counts, table.weights
     one = table.weights is table.counts
     amounts = table.counts[:, None] if one else np.column_stack([table.counts, table.weights])
+    if missing == "visible":
+        totals = _wildcard_totals(table, amounts, None, visible=True)
+        return totals[:, 0].copy(), totals[:, -1].copy()
     complete = ~holes.any(axis=1)
     matched = amounts.copy()
     by_alpha = {"wildcard": alpha, "conservative-2": 0.0}.get(missing, 1.0)
@@ -48,7 +55,11 @@ def shares_of(table: KeyTable) -> list[np.ndarray]:
 
 
 def _wildcard_totals(
-    table: KeyTable, amounts: np.ndarray, shares: list[np.ndarray] | None
+    table: KeyTable,
+    amounts: np.ndarray,
+    shares: list[np.ndarray] | None,
+    *,
+    visible: bool = False,
 ) -> np.ndarray:
     gaps = np.flatnonzero((table.codes < 0).any(axis=0))
     span = 1
@@ -56,7 +67,8 @@ def _wildcard_totals(
         span *= size + 1
     bits = (table.codes[:, gaps] >= 0).astype(np.int64) << np.arange(len(gaps))
     patterns, pattern_of = np.unique(bits.sum(axis=1), return_inverse=True)
-    if span <= LARGEST_TABLE and span * len(gaps) <= 8 * len(patterns) * len(amounts) + (1 << 16):
+    small = span * len(gaps) <= 8 * len(patterns) * len(amounts) + (1 << 16)
+    if span <= LARGEST_TABLE and small and not visible:
         return _dense_totals(table, amounts, shares)
     factors = np.ones((len(amounts), len(gaps)))
     if shares is not None:
@@ -66,7 +78,8 @@ def _wildcard_totals(
     for j in gaps:
         span_of *= table.sizes[j] + 1
     if span_of >= LARGEST_SPAN or len(gaps) > 62:
-        return _pairwise_totals(table, amounts, factors, gaps)
+        missing = "visible" if visible else "wildcard"
+        return _pairwise_totals(table, amounts, factors, gaps, missing)
     from riskeval.kernels.counts import match_patterns
 
     complete_keys = np.setdiff1d(np.arange(len(table.names)), gaps)
@@ -85,8 +98,9 @@ def _wildcard_totals(
     starts = np.searchsorted(pattern_of.reshape(-1)[order], np.arange(len(patterns) + 1))
     sorted_out = np.empty_like(amounts)
     match_patterns(
-        terms[order], fixed[order], starts, patterns, amounts[order], factors[order], sorted_out
-    )
+        terms[order], fixed[order], starts, patterns, amounts[order], factors[order], visible,
+        sorted_out,
+    )  # fmt: skip
     totals = np.empty_like(amounts)
     totals[order] = sorted_out
     return totals
@@ -120,11 +134,12 @@ def _dense_totals(
 
 
 def _pairwise_totals(
-    table: KeyTable, amounts: np.ndarray, factors: np.ndarray, gaps: np.ndarray
-) -> np.ndarray:
+    table: KeyTable, amounts: np.ndarray, factors: np.ndarray, gaps: np.ndarray,
+    missing: str,
+) -> np.ndarray:  # fmt: skip
     """Sum over pairs of patterns; for key tables too wide to be numbered in 64 bits."""
     totals = np.zeros_like(amounts)
-    for targets, meetings in matching_patterns(table, "wildcard"):
+    for targets, meetings in matching_patterns(table, missing):
         for shared, sources in meetings:
             dropped = np.flatnonzero(~np.isin(gaps, shared))
             observed = table.codes[np.ix_(targets, gaps[dropped])] >= 0
@@ -156,6 +171,8 @@ def matching_patterns(
     for a, wanted in enumerate(patterns):
         only_complete = missing == "conservative-2" or (missing == "conservative" and wanted.all())
         allowed = np.array([not only_complete or bool(p.all()) for p in patterns])
+        if missing == "visible":
+            allowed = (patterns >= wanted).all(axis=1)
         allowed[a] = True
         groups: dict[bytes, list[int]] = {}
         for b in np.flatnonzero(allowed):

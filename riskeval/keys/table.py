@@ -76,6 +76,13 @@ def weighted_key_table(file: Microdata) -> KeyTable:
     return replace(table, weights=sums)
 
 
+def code_table(codes: np.ndarray) -> KeyTable:
+    """Return the distinct rows of a code matrix, integers (n, m); levels are the codes."""
+    sizes = [int(column.max(initial=-1)) + 1 for column in codes.T]
+    columns = [(column, tuple(range(size))) for column, size in zip(codes.T, sizes, strict=True)]
+    return _table_of(columns, [""] * len(sizes))
+
+
 def _table_of(coded: Sequence[Codes], names: Sequence[str]) -> KeyTable:
     columns, levels = [codes for codes, _ in coded], tuple(levels for _, levels in coded)
     cell, n_cells = number_rows(columns, [len(values) for values in levels])

@@ -196,23 +196,18 @@ def l_diversity(
     faults.raise_if_any()
     table = key_table(file)
     homes = None if file.roles.household is None else file.household_index
-    most = None
-    if homes is not None:
-        most = households_of_cells(table, homes, missing)[table.cell]
     coded = {name: file.codes(name) for name in variables}
     columns: dict[str, np.ndarray] = {}
     multi = np.full((len(file), 2), np.inf)
     for name in variables:
-        measures = _diversity_of(table, coded[name], missing, missing_sensitive, recursive_c, homes)
-        if most is not None:
-            measures[:, 0] = np.minimum(measures[:, 0], most)
+        measures = diversity_of(table, coded[name], missing, missing_sensitive, recursive_c, homes)
         columns[f"{name}_distinct"] = measures[:, 0].astype(np.int64)
         columns[f"{name}_entropy"] = measures[:, 1]
         columns[f"{name}_recursive"] = measures[:, 2].astype(np.int64)
         others = [coded[other] for other in variables if other != name]
         if others:
             finer = _with_columns(table, others)
-            measures = _diversity_of(
+            measures = diversity_of(
                 finer, coded[name], missing, missing_sensitive, recursive_c, homes
             )
         multi = np.minimum(multi, measures[:, 1:])
@@ -231,14 +226,19 @@ def l_diversity(
     )
 
 
-def _diversity_of(
+def diversity_of(
     table: KeyTable,
     coded: tuple[np.ndarray, tuple[Any, ...]],
     missing: str,
     missing_sensitive: str,
     recursive_c: float,
-    homes: np.ndarray | None,
+    homes: np.ndarray | None = None,
 ) -> np.ndarray:
+    """Distinct, entropy and recursive l of each record's group, float64, shape (n, 3).
+
+    homes: household of each record, int64, shape (n,): a household counts once, and no group has
+        more distinct values than households
+    """
     from riskeval.kernels.diversity import group_diversity
 
     codes, levels = coded
@@ -252,7 +252,10 @@ def _diversity_of(
         group_diversity(*segments.arrays, n_values, gap, float(recursive_c), diversity)
         return diversity
 
-    return per_cell(table, values, n_values, missing, measure, 3)[table.cell]
+    diversity = per_cell(table, values, n_values, missing, measure, 3)
+    if homes is not None:
+        diversity[:, 0] = np.minimum(diversity[:, 0], households_of_cells(table, homes, missing))
+    return diversity[table.cell]
 
 
 def _with_columns(

@@ -153,16 +153,16 @@ def t_closeness(
     file = as_file(data, faults, keys=keys, sensitive=sensitive, household=household, columns=())
     check_treatment(faults, missing)
     variables = check_sensitive(faults, file)
-    kind_of = _distances(faults, file.frame, variables, distance)
+    kinds_asked = _distances(faults, file.frame, variables, distance)
     faults.raise_if_any()
     table = key_table(file)
     homes = None if file.roles.household is None else file.household_index
     columns, kinds = {}, {}
     for name in variables:
         codes, levels = file.codes(name)
-        kind = kind_of[name]
+        kind = kinds_asked[name]
         kinds[name] = kind if isinstance(kind, str) else "hierarchical"
-        measured = _distance_of(codes.astype(np.int64), levels, kind)
+        measured = distance_of(codes.astype(np.int64), levels, kind)
         values = once_a_household(table, measured.codes, homes)
         cells = per_cell(table, values, measured.n_values, missing, measured, 1)
         columns[name] = cells[table.cell, 0]
@@ -216,7 +216,7 @@ class _Distance:
         return distances
 
 
-def _distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarchy) -> _Distance:
+def distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarchy) -> _Distance:
     """Drop levels that no record has, then set up the distance."""
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     present = np.flatnonzero(counts)
@@ -256,8 +256,7 @@ def _distances(
             continue
         kind: Any = distance if by_name is None else by_name.get(name)
         if kind is None:
-            ordered = getattr(frame[name].dtype, "ordered", False) or is_number(frame[name])
-            kind = "ordered" if ordered else "equal"
+            kind = kind_of(frame[name])
         if isinstance(kind, Mapping):
             _check_hierarchy(faults, frame[name], name, kind)
         elif kind not in ("equal", "ordered"):
@@ -265,6 +264,12 @@ def _distances(
             faults.add("distance", message("{value} is not allowed", value=repr(kind)), hint=hint)
         by_variable[name] = kind
     return by_variable
+
+
+def kind_of(values: pd.Series) -> str:
+    """Return the distance of a variable for which none is named."""
+    ordered = getattr(values.dtype, "ordered", False) or is_number(values)
+    return "ordered" if ordered else "equal"
 
 
 def _check_hierarchy(faults: Faults, values: pd.Series, name: str, hierarchy: Hierarchy) -> None:

@@ -19,8 +19,8 @@ from riskeval.protection.result import (
     protected,
     suppress_cells,
 )
-from riskeval.protection.suppress_checks import read_ranks
-from riskeval.protection.suppress_households import widen
+from riskeval.protection.suppression.households import widen
+from riskeval.protection.suppression.plan import read_ranks
 from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, extremes

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles
-from riskeval.protection.suppress import SuppressionJob, withstanding_notes
-from riskeval.protection.suppress_attack import Attack, suppress_under_attack
-from riskeval.protection.suppress_checks import SuppressionPlan
+from riskeval.protection.suppression.attack_back import Attack, suppress_under_attack
+from riskeval.protection.suppression.plan import SuppressionPlan
+from riskeval.protection.suppression.suppress import SuppressionJob, withstanding_notes
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text, with_values
 from synthpop.microdata.frame.codes import encode_keys

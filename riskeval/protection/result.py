@@ -45,6 +45,8 @@ class Protected(Result):
         Guarantees that were verified afterwards, fallbacks that were used: one sentence each.
     details : mapping
         What else the method computed (transition matrices, minimal nodes, swapped households).
+    unmet : tuple of str
+        What was asked for and is missed, with the number of records: the summary begins with it.
 
     Examples
     --------
@@ -63,11 +65,13 @@ class Protected(Result):
     seed: int | None = None
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    unmet: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
         object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
         object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "unmet", tuple(self.unmet))
 
     @property
     def cells_changed(self) -> int:
@@ -112,7 +116,7 @@ class Protected(Result):
                 if secret
                 else (" " + message("Seed {seed} repeats it.", seed=self.seed))
             )
-        return joined_by(" ", [text, *self.notes])
+        return joined_by(" ", [*self.unmet, text, *self.notes])
 
 
 def own_frame(data: Any) -> pd.DataFrame:
@@ -133,6 +137,7 @@ def protected(
     parameters: Mapping[str, Any],
     seed: int | None = None,
     notes: Sequence[str] = (),
+    unmet: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
 ) -> Protected:
     """Count what differs between two files of the same rows and wrap it up.
@@ -153,7 +158,16 @@ def protected(
     names = ["column", "cells", "share", "suppressed", "type_before", "type_after"]
     changes, n_changed = pd.DataFrame(rows, columns=names), int(changed.sum())
     return Protected(
-        after, changes, method, parameters, len(after), n_changed, seed, tuple(notes), details or {}
+        after,
+        changes,
+        method,
+        parameters,
+        len(after),
+        n_changed,
+        seed,
+        tuple(notes),
+        details or {},
+        tuple(unmet),
     )
 
 

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from synthpop.microdata.runs.environment import one_thread
+
 STEPS = 25
 
 
@@ -21,12 +23,13 @@ def rotated(values: np.ndarray, level: float, size: int, rng: np.random.Generato
     n = len(values)
     order = rng.permutation(n)
     mixed = values.copy()
-    for rows in np.array_split(order, max(1, n // size)):
-        m = len(rows) - 1
-        basis = _contrasts(len(rows))
-        centred = values[rows] - values[rows].mean(axis=0)
-        turn = _orthogonal(np.eye(m) + _strength(m, level) * rng.standard_normal((m, m)))
-        mixed[rows] = values[rows].mean(axis=0) + basis @ (turn @ (basis.T @ centred))
+    with one_thread("blas"):  # several would wait for one another: the matrices are small
+        for rows in np.array_split(order, max(1, n // size)):
+            m = len(rows) - 1
+            basis = _contrasts(len(rows))
+            centred = values[rows] - values[rows].mean(axis=0)
+            turn = _orthogonal(np.eye(m) + _strength(m, level) * rng.standard_normal((m, m)))
+            mixed[rows] = values[rows].mean(axis=0) + basis @ (turn @ (basis.T @ centred))
     return mixed
 
 

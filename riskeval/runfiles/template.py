@@ -102,6 +102,9 @@ def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
         "[[step]]",
         'verb = "local_suppression"',
         "k = 3",
+        "# Some records pass because others have missing values. With this nobody is alone with",
+        "# the values that a record still shows; the summary names the cells that it costs.",
+        '# targets = { "visible k" = 2 }',
         "",
     ]
     if roles.numeric:

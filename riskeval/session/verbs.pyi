@@ -53,6 +53,7 @@ class SessionVerbs(ABC):
         household_keys: Sequence[str] = ...,
         weights: str | Sequence[str] | None = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
+        targets: Mapping[str, float] | None = ...,
     ) -> Protected: ...
     def suppress_risky(
         self,

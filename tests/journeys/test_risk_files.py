@@ -167,7 +167,7 @@ NOT_RUN = {
     "data.demo": "the embedded survey in place of a file: `test_run_files.py`",
     "step merge_household_file": "takes a table, which no run file has",
     "assess of init, embedded": "is csv without empty cells",
-    "protect of init, embedded and spss": "suppresses nine keys for 5 seconds: on csv only",
+    "protect of init, embedded and spss": "is csv without empty cells, or with labels",
 }
 """Key or verb that is not run -> the reason."""
 

@@ -13,7 +13,7 @@ from riskeval.protection.once import magnitude_note
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.release import released_dictionary
 from riskeval.protection.result import suppress_cells, without_lost_categories
-from riskeval.protection.suppress_checks import read_subsets
+from riskeval.protection.suppression.plan import read_subsets
 from riskeval.protection.swap_places import make_up_of
 from riskeval.protection.univariate import consecutive, optimal_groups
 from synthpop.microdata.frame.dictionary import Dictionary, Variable

@@ -76,7 +76,7 @@ def test_expected_moments_hold_on_average(method):
 def test_restricted_noise_counts_that_the_mean_is_estimated():
     """Var(z_i) about the true mean is that of x_i, over samples and noise; n is small."""
     released, shrunk = [], []
-    for seed in range(250):
+    for seed in range(80):
         data = people(6, seed)[NAMES]
         for method, kept in (("restricted", released), ("correlated2", shrunk)):
             noisy = add_noise(data, NAMES, method=method, level=2.0, seed=seed)

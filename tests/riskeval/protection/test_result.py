@@ -8,7 +8,7 @@ import pytest
 
 from riskeval.protection.group_categories import group_categories
 from riskeval.protection.result import changed_cells, own_frame, protected, suppress_cells
-from riskeval.protection.suppress import local_suppression
+from riskeval.protection.suppression.suppress import local_suppression
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskeval.keys.table import TREATMENTS
 from riskeval.measures.frequencies import frequency_counts
 from riskeval.measures.individual import individual_risk
 from riskeval.protection.group_categories import group_categories
 from riskeval.protection.recode import global_recode
-from riskeval.protection.suppress import local_suppression
-from riskeval.protection.suppress_codes import TREATMENTS, SuppressRequest, count_matches
-from riskeval.protection.suppress_risky import suppress_risky
+from riskeval.protection.suppression.cells import SuppressRequest, count_matches
+from riskeval.protection.suppression.risky import suppress_risky
+from riskeval.protection.suppression.suppress import local_suppression
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import golden, survey_data
@@ -438,5 +439,5 @@ def test_suppression_does_not_depend_on_the_room_for_new_patterns(monkeypatch):
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.integers(0, 10, (120, 5))).rename(columns=str)
     roomy = local_suppression(frame, list(frame), k=3)
-    monkeypatch.setattr("riskeval.protection.suppress_codes.MOST_ROOM", 1)
+    monkeypatch.setattr("riskeval.protection.suppression.cells.MOST_ROOM", 1)
     pd.testing.assert_frame_equal(local_suppression(frame, list(frame), k=3).data, roomy.data)

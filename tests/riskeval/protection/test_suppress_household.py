@@ -10,8 +10,8 @@ from riskeval import recover
 from riskeval.protection.household import read_households
 from riskeval.protection.recode import global_recode
 from riskeval.protection.release import release_file
-from riskeval.protection.suppress import local_suppression
-from riskeval.protection.suppress_households import rare_households
+from riskeval.protection.suppression.households import rare_households
+from riskeval.protection.suppression.suppress import local_suppression
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.messages.errors import Faults, InputError
 from synthpop.microdata.roles.microdata import Microdata

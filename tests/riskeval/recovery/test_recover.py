@@ -8,7 +8,7 @@ import pytest
 
 from riskeval import recover
 from riskeval.protection.recode import global_recode
-from riskeval.protection.suppress import local_suppression
+from riskeval.protection.suppression.suppress import local_suppression
 from synthpop.microdata.messages.errors import InputError
 from tests.reference_data import survey_data
 

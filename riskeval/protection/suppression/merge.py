@@ -33,20 +33,20 @@ def merge_rare(
         if not _risky(columns, k).any():
             break
         for fewer in range(1, size + 1):
-            for keys in _sets(m, fewer, rank):
+            for keys in key_sets(m, fewer, rank):
                 columns = _join(columns, k, keys, (size + 1) / fewer)
     while _risky(columns, k).any():
         for size in range(1, m + 1):
-            for keys in _sets(m, size, rank):
+            for keys in key_sets(m, size, rank):
                 columns = _join(columns, k, keys, np.inf)
     return columns[:, :m].astype(codes.dtype)
 
 
-def _sets(m: int, size: int, rank: np.ndarray) -> Iterator[list[int]]:
+def key_sets(m: int, size: int, rank: np.ndarray, most: int = MOST_SETS) -> Iterator[list[int]]:
     """Sets of keys, the least important first; only neighbours in that order when too many."""
     order = sorted(range(m), key=lambda j: (-rank[j], j))
     sets = list(combinations(order, size)) if m <= 12 else []
-    if not sets or len(sets) > MOST_SETS:
+    if not sets or len(sets) > most:
         sets = [tuple((order * 2)[j : j + size]) for j in range(m)]
     yield from (list(keys) for keys in sets)
 
@@ -66,7 +66,7 @@ def _meet(columns: np.ndarray, k: int, size: int, rank: np.ndarray, cost: np.nda
             return columns
         safe = columns[first_rows(ids, n_cells)[counts >= k]]
         best, best_cells = 0.0, None
-        for keys in _sets(columns.shape[1] - 1, size, rank):
+        for keys in key_sets(columns.shape[1] - 1, size, rank):
             target = columns[rows]
             target[:, keys] = -1
             places, n_places = cell_ids(np.vstack([target, safe]))

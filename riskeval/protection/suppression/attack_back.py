@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.result import suppress_cells
-from riskeval.protection.suppress_checks import SuppressionPlan
+from riskeval.protection.suppression.plan import SuppressionPlan
 from riskeval.recovery.columns import Evidence, HomesOfRecords, read_column
 from riskeval.recovery.recover import CERTAINTY, fill_holes, recover
 from riskeval.recovery.result import Recovery

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthpop.microdata.frame.codes import cell_ids, first_rows, observed_patterns
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import code_table
+from synthpop.microdata.frame.codes import cell_ids
 from synthpop.microdata.messages.errors import Fault, InputError
 
 if TYPE_CHECKING:
     from riskeval.kernels.suppression_cells import CellBook
 
-TREATMENTS = ("wildcard", "conservative", "category-size", "conservative-2", "own-category")
 SETS, PAIRS = 1 << 14, 1 << 20
 SLACK = 1e-9
 MOST_ROOM = 4_000_000  # patterns that suppression may make before it starts again with more room
@@ -45,56 +46,22 @@ class SuppressRequest:
 
 
 def count_matches(codes: np.ndarray, strata: np.ndarray, request: SuppressRequest) -> np.ndarray:
-    """Count the records that each record matches, by tables of shared keys (exact, no hashing).
+    """Count the records that each record matches.
 
     Records of different strata never match; shares of categories are those of the stratum.
     """
-    columns = np.column_stack([codes, strata])
-    ids, n_cells = cell_ids(columns)
-    counts = np.bincount(ids, minlength=n_cells).astype(np.float64)
-    cells = columns[first_rows(ids, n_cells)]
-    if request.missing == "own-category":
-        return counts[ids]
-    observed = cells >= 0
-    patterns, pattern_of = observed_patterns(observed)
-    rows = [np.flatnonzero(pattern_of == p) for p in range(len(patterns))]
-    factors = _share_factors(codes, strata, cells) if request.missing == "category-size" else None
-    to_complete, to_incomplete = request.weights
-    f = np.zeros(n_cells)
-    for a, pattern in enumerate(patterns):
-        other = to_complete if pattern.all() else to_incomplete
-        groups: dict[tuple[bytes, float], list[int]] = {}
-        for b, lacking in enumerate(patterns):
-            weight = 1.0 if a == b or lacking.all() else other
-            groups.setdefault(((pattern & lacking).tobytes(), weight), []).append(b)
-        for (shared, weight), members in groups.items():
-            if weight > 0:
-                both = np.frombuffer(shared, dtype=bool)
-                sources = np.concatenate([rows[b] for b in members])
-                matches = weight * _sums(cells[:, both], counts, rows[a], sources)
-                if factors is not None:
-                    matches *= factors[np.ix_(rows[a], pattern & ~both)].prod(axis=1)
-                f[rows[a]] += matches
-    return f[ids]
+    if request.missing != "category-size":
+        return _counted(np.column_stack([codes, strata]), request)
+    f = np.zeros(len(codes))
+    for stratum in np.unique(strata):
+        rows = np.flatnonzero(strata == stratum)
+        f[rows] = _counted(codes[rows], request)
+    return f
 
 
-def _sums(
-    cells: np.ndarray, counts: np.ndarray, targets: np.ndarray, sources: np.ndarray
-) -> np.ndarray:
-    ids, n_ids = cell_ids(cells[np.concatenate([targets, sources])])
-    sums = np.bincount(ids[len(targets) :], weights=counts[sources], minlength=n_ids)
-    return np.asarray(sums[ids[: len(targets)]])
-
-
-def _share_factors(codes: np.ndarray, strata: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    factors = np.ones(cells.shape)
-    for stratum in range(int(strata.max(initial=-1)) + 1):
-        shares = category_shares(codes[strata == stratum])
-        inside = np.flatnonzero(cells[:, -1] == stratum)
-        for j in range(codes.shape[1]):
-            have = inside[cells[inside, j] >= 0]
-            factors[have, j] = shares[j, cells[have, j]]
-    return factors
+def _counted(columns: np.ndarray, request: SuppressRequest) -> np.ndarray:
+    table = code_table(columns)
+    return match_counts(table, request.missing, request.alpha)[0][table.cell]
 
 
 def category_shares(codes: np.ndarray) -> np.ndarray:
@@ -112,7 +79,7 @@ def suppress_codes(
 ) -> np.ndarray:
     """Codes with as few new -1 as the greedy rule needs; `locked` cells stay."""
     if request.missing == "own-category":
-        from riskeval.protection.suppress_merge import merge_rare
+        from riskeval.protection.suppression.merge import merge_rare
 
         return merge_rare(codes, strata, request.k, request.rank, request.cost)
     if request.missing == "category-size":

@@ -12,7 +12,7 @@ import pandas as pd
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, protected, suppress_cells
-from riskeval.protection.suppress_checks import read_ranks
+from riskeval.protection.suppression.plan import read_ranks
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text
 from synthpop.microdata.frame.checks import check_columns, check_weights

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskeval.protection.household import HouseholdRoles
-from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_matches, suppress_codes
+from riskeval.protection.suppression.cells import (
+    SLACK,
+    SuppressRequest,
+    count_matches,
+    suppress_codes,
+)
 from synthpop.microdata.frame.codes import cell_ids
 
 MOST_COLUMNS = 14

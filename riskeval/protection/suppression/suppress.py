@@ -12,8 +12,21 @@ import pandas as pd
 from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod, roles_named
 from riskeval.protection.household import HouseholdRoles, household_roles
 from riskeval.protection.result import Protected, protected
-from riskeval.protection.suppress_attack import Attack, Outcome, outcome_of, suppress_under_attack
-from riskeval.protection.suppress_checks import (
+from riskeval.protection.suppression.attack_back import (
+    Attack,
+    Outcome,
+    outcome_of,
+    suppress_under_attack,
+)
+from riskeval.protection.suppression.cells import (
+    SLACK,
+    SuppressRequest,
+    count_matches,
+    suppress_codes,
+)
+from riskeval.protection.suppression.households import hide_rare_households, rare_households
+from riskeval.protection.suppression.meet import meet_targets
+from riskeval.protection.suppression.plan import (
     SuppressionPlan,
     asked,
     check_sizes,
@@ -21,8 +34,7 @@ from riskeval.protection.suppress_checks import (
     read_subsets,
     stratum_codes,
 )
-from riskeval.protection.suppress_codes import SLACK, SuppressRequest, count_matches, suppress_codes
-from riskeval.protection.suppress_households import hide_rare_households, rare_households
+from riskeval.protection.targets import Constraints, read_targets
 from riskeval.recovery.columns import names_of
 from riskeval.recovery.result import read_back_text
 from synthpop.microdata.frame.codes import encode_keys
@@ -50,6 +62,7 @@ def local_suppression(
     household_keys: Sequence[str] = (),
     weights: str | Sequence[str] | None = None,
     components: Mapping[str, Sequence[str]] | None = None,
+    targets: Mapping[str, float] | None = None,
 ) -> Protected:
     """Make values missing until every record matches at least k records on its keys.
 
@@ -91,6 +104,13 @@ def local_suppression(
         Columns of sampling weights: a value that they tell is not suppressed, others are.
     components : mapping, optional
         Total -> its parts, all released, for the attack.
+    targets : mapping, optional
+        What must hold beside k, name -> limit: ``"distinct_l: column"`` and ``"entropy_l: column"``
+        (at least so many values of a sensitive variable, in number or as the exponential of the
+        entropy, among the records that match), ``"t: column"`` (at most this distance from the
+        file), ``"individual_risk"`` (at most, with the first of `weights`), ``"k"`` (at least).
+        With "visible " before it a target counts only records that show every value that the
+        record shows: ``"visible k": 2`` leaves nobody alone with the visible values.
 
     Returns
     -------
@@ -102,14 +122,17 @@ def local_suppression(
         ``smallest_count`` afterwards, the bool table ``suppressed`` (n, keys), ``recovery`` (what
         ``riskeval.recover`` reads back from the result), ``below_after_recovery`` (records below
         k once this is filled in; 0 with a household or weights unless `notes` say why not), and
-        ``told`` (keys that could not be hidden everywhere, and what tells them).
+        ``told`` (keys that could not be hidden everywhere, and what tells them), ``targets`` (the
+        records that fail each after what can be read back is filled in; ``unmet`` and the summary
+        begin with those that are missed) and ``cells_for_targets`` (missing cells that the targets
+        took).
 
     Raises
     ------
     InputError
         Unknown columns, ranks that are not numbers from 1, a stratum with fewer than k records, a
         missing household id, a household in two strata, a declared household variable that
-        differs within a household.
+        differs within a household, a target that fails even when no key is released.
     GuaranteeError
         The independent count at the end found a record below k (this is never expected).
 
@@ -135,7 +158,10 @@ def local_suppression(
     Official Statistics 13, 417-434; household first, then persons: Templ (2017), 8.5.1.1.
 
     Under "wildcard" a record may end up safe with all its values visible because others are
-    suppressed. Where that is not wanted, take "conservative" or a smaller `alpha`.
+    suppressed. Where that is not wanted, take the target "visible k", "conservative" or a smaller
+    `alpha`. Targets other than k hide, of the sets of keys from small to large, the one that helps
+    most of the failing records per cell, and show values again that need not be hidden (so many
+    trials are made that small files end without a needless cell).
 
     Examples
     --------
@@ -157,6 +183,7 @@ def local_suppression(
         missing, alpha, {key: names_of(columns) for key, columns in (linked or {}).items()},
         {total: names_of(columns) for total, columns in (components or {}).items()},
         household, names_of(household_variables), names_of(household_keys), names_of(weights),
+        read_targets(faults, file, names, targets),
     )  # fmt: skip
     plan.check(faults, frame)
     ranks = read_ranks(faults, names, importance)
@@ -167,30 +194,49 @@ def local_suppression(
     codes, strata_codes = file.coded(names).codes, stratum_codes(frame, plan.strata)
     check_sizes(faults, strata_codes, max(plan.wanted.values()))
     faults.raise_if_any()
+    constraints = Constraints(
+        file, plan.targets, missing, float(alpha), next(iter(plan.weights), None), strata_codes
+    )
+    constraints.check_reachable(faults, np.full_like(codes, -1))
+    faults.raise_if_any()
     # 2. Households first, then persons, until the attack brings nothing back
-    job = SuppressionJob(plan, ranks, strata_codes)
     attack = Attack(frame, homes, plan)
     start, rare = _households_first(codes, names, homes, plan.household_keys, k)
-    if plan.withstands:
-        outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
-    else:
-        outcome = outcome_of(codes, job.suppress(codes, None), attack, {})
+    jobs = [SuppressionJob(plan, ranks, constraints)]
+    if plan.targets:  # without them, for their price
+        jobs.append(SuppressionJob(plan, ranks, replace(constraints, targets=())))
+    outcomes = [
+        suppress_under_attack(codes, start, attack, job.suppress, job.short)
+        if plan.withstands
+        else outcome_of(codes, job.suppress(codes, None), attack, {})
+        for job in jobs
+    ]
+    outcome, job = outcomes[0], jobs[-1]
     hidden = (outcome.codes < 0) & (codes >= 0)
     # 3. Count again, and say what holds
     smallest = job.verified(outcome.released, strict=not plan.withstands)
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
+    failed = constraints.counts(outcome.believed)
+    price = int(hidden.sum()) - int(((outcomes[-1].codes < 0) & (codes >= 0)).sum())
+    missed = constraints.unmet(failed)
+    if plan.withstands and below:
+        missed = [_below_k(below, plan), *missed]
     return protected(
         frame, outcome.released,
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
         parameters=plan.parameters(),
         notes=_attack_notes(plan, outcome, risky, below)
+        + constraints.notes(constraints.counts(codes), failed)
+        + _price_notes(plan, price)
         + _household_notes(outcome, codes, homes, plan, rare),
+        unmet=missed,
         details={
             "risky_before": risky, "smallest_count": smallest,
             "suppressed": pd.DataFrame(hidden, columns=names, index=frame.index),
             "recovery": outcome.recovery, "below_after_recovery": below,
             "told": {key: sorted(sources) for key, sources in outcome.tellers.items()},
+            "targets": failed, "cells_for_targets": price,
         },
     )  # fmt: skip
 
@@ -198,13 +244,25 @@ def local_suppression(
 class SuppressionJob:
     """What is asked of every combination of keys."""
 
-    def __init__(self, plan: SuppressionPlan, ranks: np.ndarray, strata: np.ndarray) -> None:
+    def __init__(self, plan: SuppressionPlan, ranks: np.ndarray, constraints: Constraints) -> None:
+        strata = constraints.strata
+        assert strata is not None
         cost = np.array([1.0 + len(plan.linked.get(name, ())) for name in plan.keys])
         self.request = SuppressRequest(0, plan.missing, float(plan.alpha), ranks, cost)
         self.plan, self.strata = plan, strata
-        self.subsets = asked(plan.keys, plan.wanted)
+        self.subsets, self.constraints = asked(plan.keys, plan.wanted), constraints
 
     def suppress(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
+        """Reach k, then what else must hold."""
+        result = self._to_k(codes, locked)
+        if not self.constraints.targets:
+            return result
+        request = self.request
+        monotone = request.missing == "wildcard" and request.alpha == 1
+        fails = self.constraints.any_failing if monotone else self.short
+        return meet_targets(result, fails, request.rank, request.cost, locked, self.short)
+
+    def _to_k(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
         """Visit every subset of keys until none asks for another suppression."""
         result = codes.copy()
         request, calm = self.request, 0
@@ -221,8 +279,8 @@ class SuppressionJob:
         return result
 
     def short(self, codes: np.ndarray) -> np.ndarray:
-        """Records that match too few on some subset, bool, shape (n,)."""
-        short = np.zeros(len(codes), dtype=bool)
+        """Records that match too few on some subset or fail a target, bool, shape (n,)."""
+        short = self.constraints.any_failing(codes)
         for subset, k in self.subsets:
             short |= count_matches(codes[:, subset], self.strata, self.request) < k - SLACK
         return short
@@ -262,6 +320,25 @@ def _households_first(
     start = codes.copy()
     start[:, columns] = np.where(hidden, -1, start[:, columns])
     return start, rare
+
+
+def _below_k(below: int, plan: SuppressionPlan) -> str:
+    return message(
+        "Target missed: {n} of the records match fewer than {k}.",
+        n=count(below),
+        k=max(plan.wanted.values()),
+    )
+
+
+def _price_notes(plan: SuppressionPlan, price: int) -> list[str]:
+    if not plan.targets:
+        return []
+    return [
+        message(
+            "Beside k these targets took {cells} more.",
+            cells=plural(price, "missing cell"),
+        )
+    ]
 
 
 def _promise(plan: SuppressionPlan, below: int) -> str:

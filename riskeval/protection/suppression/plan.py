@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.table import TREATMENTS
 from riskeval.protection.household import read_household_keys
-from riskeval.protection.suppress_codes import TREATMENTS
+from riskeval.protection.targets import Target
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.messages.errors import Faults
@@ -71,6 +72,7 @@ class SuppressionPlan:
     household_variables: list[str] = field(default_factory=list)
     household_keys: list[str] = field(default_factory=list)
     weights: list[str] = field(default_factory=list)
+    targets: tuple[Target, ...] = ()
 
     @property
     def wanted(self) -> Wanted:
@@ -94,6 +96,7 @@ class SuppressionPlan:
             "household_variables": self.household_variables,
             "household_keys": self.household_keys, "weights": self.weights or None,
             "components": self.components or None,
+            "targets": {one.name: one.value for one in self.targets} or None,
         }  # fmt: skip
 
     def check(self, faults: Faults, frame: pd.DataFrame) -> None:

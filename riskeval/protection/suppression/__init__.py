@@ -1,0 +1,1 @@
+"""Local suppression: plan, search of cells, counting, households first, attack back."""
