@@ -79,6 +79,7 @@ class ColumnReader:
         self.sex = next(few, None)
         self.relation: str | None = None
         self.derived: dict[str, dict[str, Any]] = {}
+        self.further: list[tuple[str, tuple[str, ...]]] = []
 
     # roles
 
