@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from riskeval.comparison.result import Comparison as Comparison
     from riskeval.keys.suggest import RoleSuggestions as RoleSuggestions
     from riskeval.keys.suggest import suggest_roles as suggest_roles
+    from riskeval.ledger.judgement import LedgerCheck as LedgerCheck
+    from riskeval.ledger.ledger import Ledger as Ledger
+    from riskeval.ledger.ledger import ReleaseFacts as ReleaseFacts
     from riskeval.measures.alpha_k import alpha_k_anonymity as alpha_k_anonymity
     from riskeval.measures.amount_groups import amount_groups as amount_groups
     from riskeval.measures.assess import assess as assess

@@ -1,4 +1,4 @@
-"""Command line of the risk evaluation: init, assess, protect, compare, judge, intruders, export."""
+"""Command line of the risk evaluation: one function a command, and the group `ledger`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from riskeval.ledger_commands import ledger_commands
 from synthpop.microdata.formats.places import lies_below
 from synthpop.microdata.messages.errors import OutputError, RunFileError
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.runs.command import (
     Anywhere,
     DtaVersion,
+    Facts,
+    LedgerFolder,
     SafeCsv,
     Workers,
     command_line,
@@ -179,19 +182,24 @@ def release(
     key: Annotated[
         Path | None, typer.Option(help="Key file to draw from; without one that of the plan.")
     ] = None,
+    ledger: LedgerFolder = None,
+    facts: Facts = None,
 ) -> None:
     """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
 
     Without seeds, arguments of steps and anything of the original; records in a fresh random order
     with new household numbers. An attack with every seed that can be guessed runs on it first.
-    Without --to it is SOURCE-release.
+    Without --to it is SOURCE-release. With --ledger the release is laid beside all earlier ones of
+    the survey, and recorded there.
 
     Example: riskeval release survey-protect.toml --format parquet --format sav
     """
+    from riskeval.ledger.consult import ledger_request
     from riskeval.report.release import release_session
     from riskeval.runfiles.runfile import load_protect_plan
     from riskeval.session.session import ProtectionSession
 
+    request = ledger_request(ledger, facts or ())
     options: dict[str, Any] = {}
     if source.is_dir():
         session = ProtectionSession.load(source)
@@ -208,6 +216,7 @@ def release(
     release_session(
         session, target, formats=formats or ("parquet",), language=language,
         on_losses=tell,
+        ledger=request,
         **options,
     )  # fmt: skip
     files = sorted(path.name for path in target.iterdir())
@@ -228,7 +237,7 @@ def _protected(
     streams = _streams(key_file, key, seed)
     data = plan.read()
     say_reading(data)
-    session = ProtectionSession(data, **plan.roles.model_dump())
+    session = ProtectionSession(data, **plan.roles.model_dump(), drop=plan.release.drop)
     with progress() as listen:
         for number, (verb, arguments) in enumerate(plan.steps, 1):
             listen(Event("progress", "protect", number - 1, len(plan.steps), verb))
@@ -422,6 +431,7 @@ def _end_by(verdicts: Iterable[ReleaseVerdict], fail_on_limit: bool) -> None:
         raise typer.Exit(OBJECTION)
 
 
+app.add_typer(ledger_commands, name="ledger")
 app.command(
     name="app",
     help="Protect a file or judge a release in the browser, on this machine.\n\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +12,10 @@ from contextlib import suppress
 import pytest
 from hypothesis import settings
 
-settings.register_profile("untimed", deadline=None)
+for library in ("OMP", "OPENBLAS"):  # threads that wait for each other cost more than small sums
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+settings.register_profile("untimed", deadline=None, max_examples=40)
 settings.load_profile("untimed")
 
 

@@ -30,3 +30,8 @@ def golden(package: str, name: str) -> Any:
 def survey_data(name: str) -> pd.DataFrame:
     """One of the survey files, for instance "eusilcS"."""
     return pd.read_parquet(_path("data", f"{name}.parquet"))
+
+
+def zoo_file(name: str) -> Path:
+    """The path of a file that nobody prepared, for instance "acs_pums.parquet"."""
+    return _path("zoo", name)

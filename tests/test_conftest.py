@@ -17,6 +17,7 @@ def test_some():
 """
 
 
+@pytest.mark.slow  # runs pytest in a second process
 def test_libraries_can_close_at_the_end_of_the_tests(
     tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:

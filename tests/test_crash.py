@@ -34,7 +34,7 @@ from tests.small import small_survey
 PEOPLE = pd.DataFrame({"age": np.arange(60) % 7, "sex": ["f", "m"] * 30, "income": np.arange(60.0)})
 NEWER = PEOPLE.assign(income=PEOPLE["income"] + 1)
 KEY = bytes(range(32))
-QUICK = 25  # states of each kind that the quick tests look at
+QUICK = 12  # states of each kind that the quick tests look at
 
 
 @dataclass(frozen=True)

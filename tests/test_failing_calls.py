@@ -56,12 +56,12 @@ def run_file(folder) -> None:
 
 
 @pytest.mark.parametrize("action", [study, setup, session, run_file])
-def test_each_call_fails_once(action, tmp_path) -> None:
+def test_every_other_call_fails_once(action, tmp_path) -> None:
     action(tmp_path / "first")  # imports, which opens files too
     calls = calls_of(lambda: action(tmp_path / "whole"))
     whole = contents(tmp_path / "whole")
     assert {"open", "write", "fsync", "replace"} <= set(calls)
-    for k in range(len(calls)):
+    for k in range(0, len(calls), 2):
         folder = tmp_path / str(k)
         with pytest.MonkeyPatch.context() as patch:
             Failing(patch, at=k)
@@ -72,7 +72,7 @@ def test_each_call_fails_once(action, tmp_path) -> None:
         assert contents(folder) == whole, k
 
 
-def test_each_call_of_a_report_fails_once(tmp_path, monkeypatch) -> None:
+def test_every_third_call_of_a_report_fails_once(tmp_path, monkeypatch) -> None:
     survey, home = small_survey(20), tmp_path / "first"
     population = Pipeline([Structure(["age"])]).fit(survey, seed=1).simulate(out=home)
     fit = assess_fit(survey, population)
@@ -85,13 +85,13 @@ def test_each_call_of_a_report_fails_once(tmp_path, monkeypatch) -> None:
         add_file(folder, store_report(folder, source))
         report(str(folder), "external")
 
-    for name in ("whole", *map(str, range(99))):
+    for name in ("whole", *map(str, range(0, 99, 3))):
         folder = tmp_path / name
         shutil.copytree(home, folder)
         if name == "whole":
             calls = calls_of(lambda: action(tmp_path / "whole"))
             continue
-        if int(name) == len(calls):
+        if int(name) >= len(calls):
             break
         with pytest.MonkeyPatch.context() as patch:
             Failing(patch, at=int(name))

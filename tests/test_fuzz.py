@@ -11,13 +11,13 @@ from tests.fuzz.targets import LEFT_OUT, targets
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
-QUICK = 1000
-PARTS = 10
+QUICK = 400
+PARTS = 4
 SLOW = 100_000
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_fixed_thousand_gives_results_or_our_errors(part: int) -> None:
+def test_some_fixed_inputs_give_results_or_our_errors(part: int) -> None:
     names = list(targets())
     findings = [
         try_input(names[index % len(names)], 1, index // len(names))

@@ -55,6 +55,7 @@ def state() -> dict[str, float]:
     }
 
 
+@pytest.mark.slow  # four whole runs, each with its pages
 def test_threads_and_open_files_stay_as_they_are(tmp_path) -> None:
     for number in range(2):
         one_run(tmp_path, number)

@@ -73,6 +73,7 @@ def in_memory(survey):
     return small_pipeline().fit(survey, seed=1).simulate(rows_per_block=300)
 
 
+@pytest.mark.slow  # worker processes are slow to start
 def test_processes_give_the_same_numbers(people, monkeypatch) -> None:
     monkeypatch.setattr(chunks, "PORTION_ROWS", 500)
     processes = open_population(people.path, workers="processes:2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.names import columns_named_for
+from synthpop.microdata.reading.lexicon import columns_named_for
 
 MOST_LAGS = 8
 """Records before and after that may belong to one household, where no column says so."""

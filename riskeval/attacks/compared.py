@@ -91,19 +91,14 @@ def beyond_strangers(one: Excess | None) -> str:
     """Say how much more is found about the original than about strangers; empty without them."""
     if one is None:
         return ""
-    return (
-        message(
+    return message(
+        (
             "{difference} points compared with strangers ({lower} to {upper}); the "
-            "hold-out contains no strangers",
-            difference=formatted(100 * one.difference, "+.1f"),
-            lower=formatted(100 * one.lower, "+.1f"),
-            upper=formatted(100 * one.upper, "+.1f"),
+            "hold-out contains no strangers"
         )
         if one.overlap
-        else message(
-            "{difference} points against strangers ({lower} to {upper})",
-            difference=formatted(100 * one.difference, "+.1f"),
-            lower=formatted(100 * one.lower, "+.1f"),
-            upper=formatted(100 * one.upper, "+.1f"),
-        )
+        else ("{difference} points against strangers ({lower} to {upper})"),
+        difference=formatted(100 * one.difference, "+.1f"),
+        lower=formatted(100 * one.lower, "+.1f"),
+        upper=formatted(100 * one.upper, "+.1f"),
     )

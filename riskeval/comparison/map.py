@@ -58,24 +58,16 @@ class RiskUtilityMap(Result):
         """Name the releases on the front, and those that another one is at least as good as."""
         known = self.frame[(self.frame["kind"] != "original") & _complete(self.frame)]
         front = known[known["pareto"]].sort_values("risk")
-        text = (
-            message(
-                "Risk ({risk_title}) against utility ({utility_title}): {front} of {n} is on "
-                "the Pareto front, where less risk costs utility",
-                risk_title=lower(self.risk_title),
-                utility_title=lower(self.utility_title),
-                front=len(front),
-                n=plural(len(known), "release"),
-            )
+        text = message(
+            "Risk ({risk_title}) against utility ({utility_title}): {front} of {n} is on "
+            "the Pareto front, where less risk costs utility"
             if len(front) == 1
-            else message(
-                "Risk ({risk_title}) against utility ({utility_title}): {front} of {n} are on "
-                "the Pareto front, where less risk costs utility",
-                risk_title=lower(self.risk_title),
-                utility_title=lower(self.utility_title),
-                front=len(front),
-                n=plural(len(known), "release"),
-            )
+            else "Risk ({risk_title}) against utility ({utility_title}): {front} of {n} are on "
+            "the Pareto front, where less risk costs utility",
+            risk_title=lower(self.risk_title),
+            utility_title=lower(self.utility_title),
+            front=len(front),
+            n=plural(len(known), "release"),
         )
         if len(front):
             text += f": {', '.join(front['release'])}"

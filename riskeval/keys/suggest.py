@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.concepts import Concept, concept_of
 from riskeval.keys.table import tabulate
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.frame.frames import as_numbers, is_number
-from synthpop.microdata.frame.missing_codes import suspected_missing_codes
-from synthpop.microdata.frame.names import WEIGHT_NAME, columns_named_for
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, join, number, percent, plural
+from synthpop.microdata.reading.columns import ColumnReader
+from synthpop.microdata.reading.lexicon import Concept
+from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 
 MOST_LEVELS = 150  # a number with more values is not a category: ages have about a hundred
 FEW_NUMBERS = 30
@@ -163,10 +163,10 @@ def suggest_roles(data: Any, *, dictionary: Dictionary | None = None) -> RoleSug
 
     Notes
     -----
-    Weights, households and persons are recognised by the usual names and by what such a column
-    must hold: positive numbers, repeated or unique ids. What a variable measures is looked up in
-    its name, then in its label (English and German words, names of EU-SILC). Columns that nothing
-    is known of become numeric keys where more than half of the values occur once. For each key the
+    Weights, households, ages and the sex are recognised by their values, labels and names, in a
+    dozen languages (`synthpop.microdata.reading`); what else a variable measures is looked up in
+    its value labels, its name and its label. Columns that nothing is known of become numeric keys
+    where more than half of the values occur once. For each key the
     percentage points are given by which the share of sample uniques falls when it is left out. A
     missing value counts as a level. No randomness.
 
@@ -190,55 +190,35 @@ release: id. The suggestions are based on names, labels and values: check them.
         faults = Faults("suggest_roles")
         faults.add("data", "there are no rows", hint="Give a file with one row per record.")
         faults.raise_if_any()
-    special = _roles_by_name(frame)
+    reader = ColumnReader(frame, labels)
+    special = _special_roles(reader)
     columns = [
-        special.get(name) or _with_missing_codes(_role_of(frame[name], labels[name].label), frame)
+        special.get(name) or _with_missing_codes(_role_of(name, reader), frame)
         for name in frame.columns
     ]
     return _with_uniques(frame, _without_copies(frame, columns))
 
 
-def _roles_by_name(frame: pd.DataFrame) -> dict[str, ColumnRole]:
-    """Return weights, household, person and sampling units: usual names, fitting values."""
+def _special_roles(reader: ColumnReader) -> dict[str, ColumnRole]:
+    """Return weights, household, person and sampling units."""
+    frame, roles = reader.frame, reader.roles
     columns: dict[str, ColumnRole] = {}
-    weight = _weight(frame)
-    if weight is not None:
-        columns[weight] = _column(
-            frame[weight], "weights", message("positive numbers, named like a weight")
-        )
+    by_name = message("ids that repeat, named like those of households")
     for role, suggested, why in (
-        ("household", "household", message("ids that repeat, named like those of households")),
+        ("weight", "weights", message("positive numbers, named like a weight")),
+        ("household_weight", "design", message("a further weight")),
+        ("household", "household", by_name),
         ("person", "identifier", message("unique in every record")),
         ("psu", "design", message("a sampling unit, which reveals where a person lives")),
     ):
-        remaining = [c for c in frame.columns if c not in columns]
-        suitable = (c for c in columns_named_for(role, remaining) if _suits(role, frame[c]))
-        column = next(suitable, None)
-        if column is not None:
-            columns[column] = _column(frame[column], suggested, why)
+        name = roles.get(role)
+        if name is not None:
+            is_named = reader.why[name] == reader.named_why(role)
+            columns[name] = _column(frame[name], suggested, why if is_named else reader.why[name])
     for name in frame.columns:
-        if name not in columns and WEIGHT_NAME.search(name) and _suits("weight", frame[name]):
+        if name not in columns and reader.is_weight(name):
             columns[name] = _column(frame[name], "design", message("a further weight"))
     return columns
-
-
-def _weight(frame: pd.DataFrame) -> str | None:
-    """Return the column of weights: the usual names first, equal weights last."""
-    names = [
-        *columns_named_for("weight", frame.columns),
-        *columns_named_for("household_weight", frame.columns),
-    ]
-    suitable = [name for name in names if _suits("weight", frame[name])]
-    return min(suitable, key=lambda name: frame[name].nunique() == 1, default=None)
-
-
-def _suits(role: str, column: pd.Series) -> bool:
-    if role == "weight":
-        return is_number(column) and bool((as_numbers(column) > 0).all())
-    if column.isna().any():
-        return False
-    unique = column.nunique() == len(column)
-    return unique if role == "person" else not unique
 
 
 def _column(column: pd.Series, role: str, why: str) -> ColumnRole:
@@ -256,13 +236,14 @@ def _with_missing_codes(item: ColumnRole, frame: pd.DataFrame) -> ColumnRole:
     return replace(item, why=item.why + notes)
 
 
-def _role_of(column: pd.Series, label: str) -> ColumnRole:
+def _role_of(name: str, reader: ColumnReader) -> ColumnRole:
+    column = reader.frame[name]
     n, n_values = len(column), int(column.nunique())
     if n_values <= 1:
         return _column(
             column, "none", message("one value only") if n_values else message("it has no value")
         )
-    match = concept_of(str(column.name), label)
+    match = reader.concept(name)
     numeric = is_number(column)
     singles = float((column.value_counts() == 1).sum()) / n
     if match is not None:
@@ -274,6 +255,11 @@ def _role_of(column: pd.Series, label: str) -> ColumnRole:
             "{share} of the records have a value that no other has", share=percent(singles, 0)
         )
         return _column(column, "numeric", why)
+    if reader.are_codes(name):
+        why = message(
+            "{n} codes of a classification; a key if known to outsiders", n=count(n_values)
+        )
+        return _column(column, "none", why)
     if numeric and n_values > FEW_NUMBERS:
         why = message(
             "a number with {n} values; a numeric key if known to outsiders", n=count(n_values)
@@ -282,18 +268,15 @@ def _role_of(column: pd.Series, label: str) -> ColumnRole:
     if not numeric and n_values > max(MOST_LEVELS, n * NEARLY_UNIQUE):
         why = message("text with {n} values: read it before you release it", n=count(n_values))
         return _column(column, "identifier", why)
-    return _column(
-        column,
-        "none",
-        message("not recognised (name and label were checked in English and German only)"),
-    )
+    return _column(column, "none", message("neither name, label nor values say what it measures"))
 
 
-def _role_of_concept(column: pd.Series, concept: Concept, by_name: bool) -> ColumnRole:
+def _role_of_concept(column: pd.Series, concept: Concept, evidence: str) -> ColumnRole:
     """Return the role of a concept as far as the values allow it."""
     why = f"{concept.name}: {concept.why}"
-    if not by_name:
-        why += " " + message("(recognised by its label)")
+    if evidence != "name":
+        by_label = message("(recognised by its label)")
+        why += " " + (by_label if evidence == "label" else message("(recognised by its values)"))
     n_values, role, numeric = int(column.nunique()), concept.role, is_number(column)
     if role == "numeric" and not (numeric and n_values > min(FEW_NUMBERS, len(column) / 2)):
         return _column(column, "sensitive", message("{concept} in classes", concept=concept.name))

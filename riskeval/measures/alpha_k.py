@@ -68,37 +68,25 @@ class AlphaKAnonymity(Result):
 
     def summary(self) -> str:
         """Return how many records violate either condition."""
-        text = (
-            message(
-                "({alpha}, {k})-anonymity holds: {n_rare} of {n} records are in groups of "
-                "fewer than {k}, and {n_dominated} in groups in which one value of {sensitive} "
-                "has more than {alpha_2} of the records. The most dominant value of a group "
-                "has {largest_share}. Alpha and k are chosen by the office (Wong et al. 2006).",
-                alpha=formatted(self.alpha, "g"),
-                k=self.k,
-                n_rare=count(self.n_rare),
-                n=count(len(self.f)),
-                n_dominated=count(self.n_dominated),
-                sensitive=self.sensitive,
-                alpha_2=percent(self.alpha, 0),
-                largest_share=percent(self.largest_share, 1),
-            )
+        text = message(
+            "({alpha}, {k})-anonymity holds: {n_rare} of {n} records are in groups of "
+            "fewer than {k}, and {n_dominated} in groups in which one value of {sensitive} "
+            "has more than {alpha_2} of the records. The most dominant value of a group "
+            "has {largest_share}. Alpha and k are chosen by the office (Wong et al. 2006)."
             if self.holds
-            else message(
-                "({alpha}, {k})-anonymity does not hold: {n_rare} of {n} records are in groups "
-                "of fewer than {k}, and {n_dominated} in groups in which one value of "
-                "{sensitive} has more than {alpha_2} of the records. The most dominant value "
-                "of a group has {largest_share}. Alpha and k are chosen by the office (Wong et "
-                "al. 2006).",
-                alpha=formatted(self.alpha, "g"),
-                k=self.k,
-                n_rare=count(self.n_rare),
-                n=count(len(self.f)),
-                n_dominated=count(self.n_dominated),
-                sensitive=self.sensitive,
-                alpha_2=percent(self.alpha, 0),
-                largest_share=percent(self.largest_share, 1),
-            )
+            else "({alpha}, {k})-anonymity does not hold: {n_rare} of {n} records are in groups "
+            "of fewer than {k}, and {n_dominated} in groups in which one value of "
+            "{sensitive} has more than {alpha_2} of the records. The most dominant value "
+            "of a group has {largest_share}. Alpha and k are chosen by the office (Wong et "
+            "al. 2006).",
+            alpha=formatted(self.alpha, "g"),
+            k=self.k,
+            n_rare=count(self.n_rare),
+            n=count(len(self.f)),
+            n_dominated=count(self.n_dominated),
+            sensitive=self.sensitive,
+            alpha_2=percent(self.alpha, 0),
+            largest_share=percent(self.largest_share, 1),
         )
         return joined_by(" ", [text, *self.notes])
 

@@ -74,17 +74,11 @@ class IntervalDisclosure(Result):
                 message(
                     "{n_missing} with missing values is judged by the variables that both files "
                     "have; {n_unjudged} without any count as not disclosed ({rate_judged} of the "
-                    "other {n} are disclosed).",
-                    n_missing=plural(self.n_missing, "record"),
-                    n_unjudged=count_text(self.n_unjudged),
-                    rate_judged=percent(self.rate_judged),
-                    n=count_text(n - self.n_unjudged),
-                )
-                if self.n_missing == 1
-                else message(
-                    "{n_missing} with missing values are judged by the variables that both files "
-                    "have; {n_unjudged} without any count as not disclosed ({rate_judged} of the "
-                    "other {n} are disclosed).",
+                    "other {n} are disclosed)."
+                    if self.n_missing == 1
+                    else "{n_missing} with missing values are judged by the variables that both "
+                    "files have; {n_unjudged} without any count as not disclosed ({rate_judged} of "
+                    "the other {n} are disclosed).",
                     n_missing=plural(self.n_missing, "record"),
                     n_unjudged=count_text(self.n_unjudged),
                     rate_judged=percent(self.rate_judged),

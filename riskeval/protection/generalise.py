@@ -150,16 +150,9 @@ def minimal_generalization(
             (
                 message(
                     "Levels {level_of}, {kind}; recounted, every group has at least {k} records, "
-                    "{n} lost all keys (at most {suppression_limit} allowed).",
-                    level_of=level_of,
-                    kind=kind,
-                    k=k,
-                    n=plural(int(small.sum()), "record"),
-                    suppression_limit=suppression_limit,
-                )
-                if homes is None
-                else message(
-                    "Levels {level_of}, {kind}; recounted, every group has at least {k} "
+                    "{n} lost all keys (at most {suppression_limit} allowed)."
+                    if homes is None
+                    else "Levels {level_of}, {kind}; recounted, every group has at least {k} "
                     "households, {n} lost all keys (at most {suppression_limit} allowed).",
                     level_of=level_of,
                     kind=kind,

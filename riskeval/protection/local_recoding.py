@@ -131,14 +131,9 @@ def local_recoding(
         (
             message(
                 "{n} of {records} records was recoded; recounted, every combination of the "
-                "keys is shared by at least {k} (missing is a value of its own).",
-                n=plural(len(groups), "group"),
-                records=count(int((group >= 0).sum())),
-                k=plural(k, "household" if homes else "record"),
-            )
-            if len(groups) == 1
-            else message(
-                "{n} of {records} records were recoded; recounted, every combination of the "
+                "keys is shared by at least {k} (missing is a value of its own)."
+                if len(groups) == 1
+                else "{n} of {records} records were recoded; recounted, every combination of the "
                 "keys is shared by at least {k} (missing is a value of its own).",
                 n=plural(len(groups), "group"),
                 records=count(int((group >= 0).sum())),

@@ -150,30 +150,19 @@ def _maps(comparison: Comparison) -> list[tuple[str, RiskUtilityMap]]:
 def _caption(comparison: Comparison, item: RiskUtilityMap, text: str) -> str:
     risk, utility = (comparison.described(name) for name in (item.risk, item.utility))
     unmeasured = item.frame.loc[item.frame[["risk", "utility"]].isna().any(axis=1), "release"]
-    caption = (
-        message(
-            "{text}. Risk: {risk_title}, {meaning} ({source}). Utility: {utility_title}, "
-            "{meaning_2} ({source_2}).",
-            text=text,
-            risk_title=lower(item.risk_title),
-            meaning=risk["meaning"],
-            source=risk["source"],
-            utility_title=lower(item.utility_title),
-            meaning_2=utility["meaning"],
-            source_2=utility["source"],
-        )
+    caption = message(
+        "{text}. Risk: {risk_title}, {meaning} ({source}). Utility: {utility_title}, "
+        "{meaning_2} ({source_2})."
         if item.better == "high"
-        else message(
-            "{text}. Risk: {risk_title}, {meaning} ({source}). Loss: {utility_title}, "
-            "{meaning_2} ({source_2}).",
-            text=text,
-            risk_title=lower(item.risk_title),
-            meaning=risk["meaning"],
-            source=risk["source"],
-            utility_title=lower(item.utility_title),
-            meaning_2=utility["meaning"],
-            source_2=utility["source"],
-        )
+        else "{text}. Risk: {risk_title}, {meaning} ({source}). Loss: {utility_title}, "
+        "{meaning_2} ({source_2}).",
+        text=text,
+        risk_title=lower(item.risk_title),
+        meaning=risk["meaning"],
+        source=risk["source"],
+        utility_title=lower(item.utility_title),
+        meaning_2=utility["meaning"],
+        source_2=utility["source"],
     )
     if (item.frame["parameter"].notna()).any():
         caption += " " + message("Lines join releases of one method in the order of its parameter.")

@@ -34,6 +34,7 @@ ROLES = {
     "sensitive": "Sensitive",
     "linked": message("Suppressed with a key"),
     "pram": "Post-randomised",
+    "drop": message("Left out of the release"),
 }
 GROUPS = (
     (1, "1"),

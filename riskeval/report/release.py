@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from riskeval.attacks.guessed_seeds import guessed_seeds
+from riskeval.ledger.consult import LedgerRequest
 from riskeval.protection.release import release_file
 from riskeval.report.protection_verdicts import verdict_rows
 from riskeval.session.session import ProtectionSession
@@ -22,6 +23,7 @@ from synthpop.microdata.formats.release_folder import (
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.language import use_language
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.statistics.streams import is_secret
 
 
@@ -32,6 +34,7 @@ def release_session(
     formats: Sequence[str] = ("parquet",),
     language: str = "en",
     on_losses: Callable[[list[str]], None] = lambda _: None,
+    ledger: LedgerRequest | None = None,
     **options: Any,
 ) -> Path:
     """Write the folder that may leave: data, dictionary, external page, verdict, list of contents.
@@ -40,9 +43,11 @@ def release_session(
     random order with new household numbers. The file is attacked before it is written
     (`guessed_seeds`).
 
+    ledger: asked before anything is written, and told after
     options: ``drop``, ``identifiers`` and ``order`` of `release_file`
     Raises InputError: a step that draws from a seed which can be guessed, an unknown format.
-        OutputError: the target is there. GuaranteeError: the attack finds the draws.
+        OutputError: the target is there. GuaranteeError: the attack finds the draws, or the
+        release tells too much beside those of the ledger.
     """
     faults = Faults("release")
     for number, step in enumerate(session.steps, 1):
@@ -70,6 +75,14 @@ def release_session(
     notes = [attack.summary()]
     if options.get("order") == "keep":
         notes.append("The order of the records is that of the source, as the plan says.")
+    roles = session.roles
+    released = Microdata(
+        frame, keys=[name for name in roles.keys if name in frame],
+        sensitive=[name for name in roles.sensitive if name in frame], household=shown,
+    )  # fmt: skip
+    verdict = session.verdict()
+    if ledger is not None:
+        verdict = verdict.beside(ledger.consult(released).verdict)
 
     def write(draft: Path) -> Mapping[str, Any]:
         for ending in endings:
@@ -81,11 +94,15 @@ def release_session(
         write_dictionary(complete, draft / DICTIONARY)
         session.report(draft / PAGE, audience="external", language=language)
         with use_language(language):
-            write_verdict(draft, verdict_rows(session, external=True), notes)
+            rows = verdict_rows(session, external=True)
+            write_verdict(draft, verdict.for_others(), rows, notes)
         data = {"name": "protected", "records": len(frame), "columns": names}
         return {"synthetic": False, "data": [data]}
 
-    return write_release(Path(target), write)
+    folder = write_release(Path(target), write)
+    if ledger is not None:
+        ledger.record(released, folder, verdict.level)
+    return folder
 
 
 def _present(session: ProtectionSession, frame: Any) -> list[tuple[str, Mapping[str, Any]]]:

@@ -11,6 +11,7 @@ from riskeval.protection.registry import VERBS
 from synthpop.microdata.frame.checks import check_columns, check_names, check_numeric
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import method_type
 from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.statistics.formula import Allowed, read_formula
@@ -35,6 +36,7 @@ class SessionRoles:
     household_variables: tuple[str, ...] = ()
     household_keys: tuple[str, ...] = ()
     components: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    drop: tuple[str, ...] = ()
 
     def argument(self, role: str) -> Any:
         """Return a role as the argument of a verb; None where it is empty."""
@@ -86,7 +88,7 @@ def check_roles(faults: Faults, file: Microdata, roles: SessionRoles) -> None:
     """Raise an InputError with everything that is wrong with the roles beside those of the file."""
     frame = file.frame
     check_names(faults, frame)
-    for role in ("strata", "pram", "household_variables", "household_keys"):
+    for role in ("strata", "pram", "household_variables", "household_keys", "drop"):
         check_columns(faults, frame, dict.fromkeys(getattr(roles, role)), role)
     if roles.weights is None and file.weights is not None:
         faults.add("weights", "are an array", hint="Make them a column of the file.")
@@ -94,6 +96,10 @@ def check_roles(faults: Faults, file: Microdata, roles: SessionRoles) -> None:
         read_households(faults, file, declared=roles.household_variables)
     elif roles.household_variables or roles.household_keys:
         faults.add("household", "is not given", hint="Name the column of household ids.")
+    for name in roles.drop:
+        if name in (*roles.keys, *roles.numeric):
+            hint = "Release it, or leave it out of the keys."
+            faults.add("drop", message("{name} is a key", name=repr(name)), hint=hint)
     for name in roles.household_keys:
         if name not in roles.keys:
             faults.add("household_keys", f"{name!r} is not a key")

@@ -75,6 +75,9 @@ class ProtectionSession(SessionVerbs, Shown):
         Keys by which an intruder knows whole households (see ``local_suppression``).
     components : mapping, optional
         Total -> its parts, which add up after every verb on numbers.
+    drop : str or sequence of str
+        Columns that never leave, as names and telephone numbers (see ``release_file``): the
+        verdict is on the file without them.
 
     Attributes
     ----------
@@ -127,6 +130,7 @@ class ProtectionSession(SessionVerbs, Shown):
         household_variables: str | Sequence[str] = (),
         household_keys: str | Sequence[str] = (),
         components: Mapping[str, Sequence[str]] | None = None,
+        drop: str | Sequence[str] = (),
     ) -> None:
         faults = Faults("ProtectionSession")
         file = as_file(
@@ -145,6 +149,7 @@ class ProtectionSession(SessionVerbs, Shown):
             listed_names(household_variables),
             listed_names(household_keys),
             pairs(components),
+            listed_names(drop),
         )
         check_roles(faults, file, self.roles)
         self._library, self.original_frame = file.library, file.indexed
@@ -265,7 +270,7 @@ class ProtectionSession(SessionVerbs, Shown):
         return self._out(self._once("risk", self._stamp(), compared))
 
     def verdict(self) -> ReleaseVerdict:
-        """Say what speaks against publishing the current file, all of its columns looked at.
+        """Say what speaks against publishing the current file, all columns but `drop` looked at.
 
         Judged are the limits of `Limits`, amounts of numeric keys that are unchanged, identifiers,
         texts and dates of birth, columns that tell more than a key, and repeated records.

@@ -20,12 +20,14 @@ def session_verdict(
     roles: SessionRoles,
     measured: Iterable[Measurement],
 ) -> ReleaseVerdict:
-    """Judge limits, unchanged amounts of numeric keys, and every column of the current file."""
+    """Judge limits, unchanged amounts of numeric keys, and every column that is released."""
+    current = current.drop(columns=[name for name in roles.drop if name in current])
     named = {*roles.keys, *roles.numeric, *roles.sensitive, *roles.pram}
     named |= {one for one in (roles.weights, roles.household) if one is not None}
     numeric = [name for name in roles.numeric if is_number(current[name])]
     found = amount_evidence(original, current, numeric)
-    found += file_evidence(
-        current, roles.keys, roles=named, weights=roles.weights, household=roles.household
+    weights, household = (
+        one if one in current else None for one in (roles.weights, roles.household)
     )
+    found += file_evidence(current, roles.keys, roles=named, weights=weights, household=household)
     return verdict_of(found, measured, not_tried=columns_not_tried(current, named))

@@ -8,13 +8,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.concepts import concept_of
 from riskeval.verdict.verdict import UNKNOWN, Finding
 from synthpop.microdata.frame.dictionary import dictionary_of
 from synthpop.microdata.frame.frames import as_numbers, is_number
-from synthpop.microdata.frame.missing_codes import CODES, suspected_missing_codes
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number, percent
+from synthpop.microdata.reading.lexicon import concept_of
+from synthpop.microdata.reading.missing_codes import CODES, suspected_missing_codes
 
 FEW_VALUES = 30
 MOST_READ = 2_000

@@ -7,14 +7,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.concepts import concept_of
 from riskeval.keys.table import number_rows
 from riskeval.verdict.verdict import Finding
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
-from synthpop.microdata.frame.names import WEIGHT_NAME, columns_named_for
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, percent
+from synthpop.microdata.reading.lexicon import WEIGHT_NAME, columns_named_for, concept_of
 
 REPEATED = 5.0
 """Records for each value from which on a value that always goes with one level of a key counts."""

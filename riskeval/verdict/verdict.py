@@ -114,6 +114,24 @@ class ReleaseVerdict(Result):
             "met": list(self.met), "not_tried": list(self.not_tried),
         }  # fmt: skip
 
+    def for_others(self) -> dict[str, object]:
+        """Return what may leave with a file: what was found, met and not tried, without numbers."""
+        evidence = [
+            {"name": one.name, "level": one.level, "columns": list(one.columns),
+             "assumed": one.assumed} for one in self.evidence if not one.single
+        ]  # fmt: skip
+        return {"level": self.level, "evidence": evidence, "met": list(self.met),
+                "not_tried": list(self.not_tried)}  # fmt: skip
+
+    def beside(self, other: ReleaseVerdict) -> ReleaseVerdict:
+        """Return the verdict on what both saw: the worse level, the evidence of both."""
+        evidence = [*self.evidence, *other.evidence]
+        evidence.sort(key=lambda one: LEVELS.index(one.level))
+        met, not_tried = ([*one, *two] for one, two in (
+            (self.met, other.met), (self.not_tried, other.not_tried)))  # fmt: skip
+        level = evidence[0].level if evidence else self.level
+        return ReleaseVerdict(level, tuple(evidence), tuple(met), tuple(dict.fromkeys(not_tried)))
+
     def reasons(self, most: int = MOST_REASONS) -> str:
         """Return the first findings of the verdict's own level, and how many more there are."""
         texts = [one.text for one in self.evidence if one.level == self.level]

@@ -11,6 +11,7 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 
 from synthpop.app.forms import Form, Option
+from synthpop.app.labels import WORDS, label_of
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
 
@@ -292,7 +293,7 @@ def _option_field(
 ) -> Tag:  # fmt: skip
     name = prefix + option.name
     key = f"{form.name}-{name}".replace(".", "-")
-    label = option.name.replace("_", " ") + (" *" if option.required else "")
+    label = t(label_of(form.name, option.name)) + (" *" if option.required else "")
     value = values.get(name, "" if option.default is None else option.default)
     help_text = t(option.help)
     if option.from_role:
@@ -310,11 +311,7 @@ def _option_field(
         names = dict.fromkeys([*option.suggestions, *columns, *([str(value)] if value else [])])
         pairs = named(names)
     elif option.kind == "choice":
-        texts = [(word, t(text) if text else "") for word, text in option.choices]
-        pairs = [
-            (word, shorten(f"{word}: {text}".rstrip(".:"), 90, placeholder=" …") if text else word)
-            for word, text in texts
-        ]
+        pairs = [(word, _choice(t, word, text)) for word, text in option.choices]
         pairs = pairs if option.default is not None else [("", "–"), *pairs]
     elif option.kind == "flag":
         pairs = [("true", t("yes")), ("false", t("no"))]
@@ -335,22 +332,32 @@ def _option_field(
     return field
 
 
+def _choice(t: Translate, word: str, text: str = "") -> str:
+    """Return what a value of an option is called: in words, or as its docstring says."""
+    if word in WORDS:
+        return t(WORDS[word])
+    return shorten(f"{word}: {t(text)}".rstrip(".:"), 90, placeholder=" …") if text else word
+
+
 def _record_field(
     form: Form, option: Option, columns: Sequence[str], t: Translate,
     values: Mapping[str, Any], prefix: str,
 ) -> Tag:  # fmt: skip
     """Return a selection of records, and the options of each behind a summary."""
     name = prefix + option.name
-    label = option.name.replace("_", " ")
+    label = t(label_of(form.name, option.name))
     default = getattr(option.default, "type", option.default) or ""
-    pairs = [(one, one) for one, _ in option.choices]
-    pairs += [(one.name, one.name if option.typed else t("More options")) for one in option.forms]
+    pairs = [(word, _choice(t, word)) for word, _ in option.choices]
+    pairs += [
+        (one.name, _choice(t, one.name) if option.typed else t("More options"))
+        for one in option.forms
+    ]
     selected = str(values.get(name, default))
 
     def details(record: Form) -> Tag:
         prefix = f"{name}.{record.name}."
         fields = [_option_field(form, item, columns, t, values, prefix) for item in record.options]
-        summary = t("Options of {name}", name=record.name if option.typed else label)
+        summary = t("Options of {name}", name=_choice(t, record.name) if option.typed else label)
         folded = more(summary, tags.div(*fields, class_="fields"))
         folded.attrs.update(data_record=record.name, hidden=None if record.name == selected else "")
         return folded

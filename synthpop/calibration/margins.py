@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,11 @@ class Margin:
         if self.variable is not None and self.level == "household":
             what += " of households"
         return what + (f" by {' x '.join(self.columns)}" if self.columns else "")
+
+    def scaled(self, factor: float) -> Margin:
+        """Return the margin with its totals times a factor."""
+        table = self.frame.assign(**{self.total: self.targets * factor})
+        return replace(self, table=table, size=None)
 
     def cell_labels(self) -> list[str]:
         """Return one text per cell, such as ``sex=f, region=Tyrol``."""

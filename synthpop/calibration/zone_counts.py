@@ -10,56 +10,90 @@ from synthpop.calibration.zone_problem import ZoneProblem
 from synthpop.calibration.zone_solver import ZoneWeights
 from synthpop.microdata.statistics.streams import Streams
 
-SWEEPS = 400
-TRIED = 40
-BLOCK = 64  # zones whose weights are held at a time
+SWEEPS, PATIENCE, TRIED = 600, 40, 8
+BLOCK = 2_000_000  # numbers held at a time
 NEARLY_WHOLE = 0.05
+NEARLY_MET = 1e-3  # of a total of a larger area
+HOUSEHOLDS = 9.0  # what missing a total costs that households count for once, for persons: 1
 
 
 def whole_counts(
     problem: ZoneProblem, weights: ZoneWeights, streams: Streams
-) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield each zone with the counts of its households, int64, shape (n_households,).
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each zone with households of the survey, and how often it has each of them.
 
-    1. The number of households of a zone is its sum of weights, rounded; what rounding leaves is
-    handed to the next zone. 2. A systematic sample decides which weights are rounded up. 3.
-    Households are exchanged while that brings the zone's totals nearer. What larger areas are still
-    short of, or have too much, is handed on from zone to zone too.
+    1. The number of households of a zone is its total, or its sum of weights, rounded; what
+    rounding leaves is handed to the next zone. 2. A systematic sample decides which weights are
+    rounded up. 3. Households are exchanged while that brings the zone's totals nearer. What larger
+    areas are still short of, or have too much, is handed on from zone to zone.
     """
     from synthpop.kernels.zones import improve_counts
 
-    matrix = problem.matrix
-    typical = np.sqrt(matrix.power(2).mean(axis=0).A1)
-    # amounts are measured in typical ones; what may be missed counts less
-    scale = 1.0 / (1.0 + 10.0 / problem.importance) / np.where(typical > 50, typical, 1.0) ** 2
+    scale = _cost_of_gaps(problem)
+    last = len(problem.areas) - 1
     carried = [np.zeros(targets.shape) for targets in problem.targets]
+    aim = [
+        _aim(targets, achieved)
+        for targets, achieved in zip(problem.targets, weights.achieved, strict=True)
+    ]
     left = 0.5
-    for first in range(0, problem.n_zones, BLOCK):
-        zones = np.arange(first, min(first + BLOCK, problem.n_zones))
-        for z, w in zip(zones, weights.of(problem, zones), strict=True):
+    for region, part, zones in problem.blocks(BLOCK):
+        pool, start = problem.pools[region], problem.start(region, part, zones)
+        bounds = weights.limits.between(start)
+        least, most = np.floor(bounds[0]).astype(np.int64), np.ceil(np.minimum(bounds[1], 2.0**40))
+        for z, w, low, high in zip(
+            zones, weights.of(problem, region, part, zones), least, most.astype(np.int64),
+            strict=True,
+        ):  # fmt: skip
             rng = streams.at("zone", int(z))
-            n = round(float(w.sum()))
-            if abs(w.sum() - n) > NEARLY_WHOLE:
-                n = int(w.sum() + left)
-                left += float(w.sum()) - n
+            wanted_homes = float(w.sum())
+            if abs(wanted_homes - problem.households[z]) < 0.5:
+                wanted_homes = float(problem.households[z])
+            n = round(wanted_homes)
+            if abs(wanted_homes - n) > NEARLY_WHOLE:
+                n = int(wanted_homes + left)
+                left += wanted_homes - n
             counts = _rounded(w, n, rng)
-            wanted = matrix.T @ w
-            for level in range(len(problem.areas)):
+            wanted = part.T @ w
+            for level in range(last + 1):
                 own, area = problem.controls_of(level), problem.areas[level, z]
-                if level == len(problem.areas) - 1:
+                if level == last:
                     target = problem.targets[level][area]
                     met = np.abs(wanted[own] - target) < 0.5
                     wanted[own] = np.where(met, target, wanted[own])
                 else:
-                    wanted[own] += carried[level][area]
-            gap = matrix.T @ counts - wanted
+                    wanted[own] = wanted[own] * aim[level][area] + carried[level][area]
+            gap = part.T @ counts - wanted
             improve_counts(
-                matrix.indptr, matrix.indices, matrix.data, w > 0, w, gap, scale, SWEEPS, TRIED,
-                counts,
+                part.indptr, part.indices, part.data, w, low, high, gap, scale, SWEEPS, PATIENCE,
+                TRIED, counts,
             )  # fmt: skip
-            for level in range(len(problem.areas) - 1):
+            for level in range(last):
                 carried[level][problem.areas[level, z]] = -gap[problem.controls_of(level)]
-            yield int(z), counts
+            there = np.flatnonzero(counts)
+            yield int(z), pool[there], counts[there]
+
+
+def _cost_of_gaps(problem: ZoneProblem) -> np.ndarray:
+    """Return what the square of a gap costs, shape (n_controls,).
+
+    Amounts are measured in typical ones; what may be missed counts less; totals for which each
+    household counts once, of which all can be met, count more than those of persons.
+    """
+    matrix = problem.matrix
+    typical = np.sqrt(matrix.power(2).mean(axis=0).A1)
+    once = abs(matrix).max(axis=0).toarray()[0] < 1.0 + 1e-9
+    important = np.where(once, HOUSEHOLDS, 1.0) / (1.0 + 10.0 / problem.importance)
+    cost: np.ndarray = important / np.where(typical > 50, typical, 1.0) ** 2
+    return cost
+
+
+def _aim(targets: np.ndarray, achieved: np.ndarray) -> np.ndarray:
+    """Return the factor that brings weights which nearly meet a total to it."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        factor = targets / achieved
+        near = np.abs(targets - achieved) < np.maximum(0.5, NEARLY_MET * targets)
+    return np.where(near & np.isfinite(factor), factor, 1.0)
 
 
 def _rounded(weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

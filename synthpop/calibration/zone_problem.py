@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from synthpop.microdata.messages.text import number, plural
 from synthpop.microdata.roles.survey import Survey
 
 SHOWN = 8
+ENOUGH = 50  # households of the survey that a region without any takes from others
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,12 @@ class ZoneProblem:
     # one float64 array a level, shape (n_areas, n_controls of the level); NaN: not controlled
     targets: tuple[np.ndarray, ...]
     importance: np.ndarray  # float64, shape (n_controls,); infinite: must be met
-    region_of_household: np.ndarray  # int64, shape (n_households,): -1 where it may live anywhere
+    pools: tuple[np.ndarray, ...]  # of each region: households that may live in its zones, int64
     region_of_zone: np.ndarray  # int64, shape (n_zones,)
+    share_of_zone: np.ndarray  # float64, shape (n_zones,): of the weights of its pool, before
+    # float64, shape (n_zones,): households of each zone where that must be met, NaN where not
+    households: np.ndarray
+    borrowed: Mapping[int, tuple[int, ...]]  # region without a sample: those whose it takes
     # one row per total as the margins give them: margin, level, area, control
     margin: np.ndarray
     area: np.ndarray
@@ -49,24 +55,35 @@ class ZoneProblem:
         """Controls of a level, int64 array."""
         return np.flatnonzero(self.level == level)
 
-    def start(self, zones: np.ndarray) -> np.ndarray:
-        """Weights before, shape (zones, n_households): equal shares of those of the survey.
+    def blocks(self, entries: int) -> Iterator[tuple[int, Any, np.ndarray]]:
+        """Yield regions with the matrix of their households, and some of their zones.
 
-        A household does not live outside of its region, nor where a control that it is in has a
-        total of zero that must be met.
+        entries: numbers to hold at a time, of derivatives and weights
         """
-        free = self.region_of_household < 0
-        n_region = np.bincount(self.region_of_zone, minlength=self.region_of_household.max() + 1)
-        n_zones_of = np.where(free, self.n_zones, n_region[self.region_of_household])
-        share = self.weights / np.maximum(n_zones_of, 1)
-        here = self.region_of_zone[zones][:, None] == self.region_of_household[None, :]
-        weights: np.ndarray = np.where(here | free, share, 0.0)
-        is_in = (self.matrix != 0).astype(np.float64)
+        k = self.matrix.shape[1]
+        order = np.argsort(self.region_of_zone, kind="stable")
+        ends = np.searchsorted(self.region_of_zone[order], np.arange(len(self.pools) + 1))
+        for region, pool in enumerate(self.pools):
+            zones, part = order[ends[region] : ends[region + 1]], self.matrix[pool]
+            size = max(1, entries // (k * k + len(pool)))
+            for first in range(0, len(zones), size):
+                yield region, part, zones[first : first + size]
+
+    def start(self, region: int, part: Any, zones: np.ndarray) -> np.ndarray:
+        """Weights before in zones of a region, shape (zones, households of its pool).
+
+        Zones share the weights of the survey in proportion to their households. Nobody lives where
+        a control that its household is in has a total of zero that must be met.
+        """
+        weights = self.share_of_zone[zones][:, None] * self.weights[self.pools[region]][None, :]
+        is_in = None
         for level, targets in enumerate(self.targets):
-            must = np.isinf(self.importance[self.controls_of(level)])
+            own = self.controls_of(level)
+            must = np.isinf(self.importance[own])
             zero = ((targets[self.areas[level, zones]] == 0) & must).astype(np.float64)
             if zero.any():
-                weights[(is_in[:, self.controls_of(level)] @ zero.T).T > 0] = 0.0
+                is_in = (part != 0).astype(np.float64) if is_in is None else is_in
+                weights[(is_in[:, own] @ zero.T).T > 0] = 0.0
         return weights
 
 
@@ -120,27 +137,84 @@ def zone_problem(
         np.hstack([np.empty((int(areas[k].max()) + 1, 0)), *(t for at, t in targets if at == k)])
         for k in range(len(areas))
     )
-    region, of_zone = _regions(survey, geography, within)
+    pools, of_zone = _regions(survey, geography, within)
+    level, cost = np.concatenate(level_of), np.concatenate(importance)
+    borrowed = _borrow(pools, _shares(areas, level, tables, of_zone))
+    share, households = np.ones(len(geography)), np.full(len(geography), np.nan)
+    if level.max() == len(areas) - 1:
+        sizes = _zone_sizes(matrix, level, cost, tables[-1])
+        share, households = (of_areas[areas[-1]] for of_areas in sizes)
+    of_region = np.bincount(of_zone, share)[of_zone]
     of_rows = [np.concatenate(part) for part in zip(*rows, strict=True)]
     return ZoneProblem(
-        matrix, np.asarray(survey.household_weights, dtype=np.float64), areas,
-        np.concatenate(level_of), tables, np.concatenate(importance), region, of_zone,
+        matrix, np.asarray(survey.household_weights, dtype=np.float64), areas, level, tables, cost,
+        tuple(pools), of_zone, share / np.maximum(of_region, 1e-300), households, borrowed,
         *of_rows,
     )  # fmt: skip
 
 
 def _regions(
     survey: Survey, geography: pd.DataFrame, within: str | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Region of each household, -1 where it may live anywhere, and of each zone."""
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Households of each region, in the order of the geography, and region of each zone."""
     if within is None:
-        free = np.full(survey.n_households, -1, dtype=np.int64)
-        return free, np.zeros(len(geography), dtype=np.int64)
-    names = {name: k for k, name in enumerate(geography[within].astype(object).unique())}
+        everybody = np.arange(survey.n_households)
+        return [everybody], np.zeros(len(geography), dtype=np.int64)
+    of_zone, names = pd.factorize(geography[within].astype(object))
     heads = survey.household_order[survey.household_offsets[:-1]]
-    own = survey.frame[within].astype(object).iloc[heads]
-    region = np.array([names.get(name, len(names)) for name in own], dtype=np.int64)
-    return region, np.array([names[name] for name in geography[within].astype(object)])
+    own = pd.Index(names).get_indexer(survey.frame[within].astype(object).iloc[heads])
+    order = np.argsort(own, kind="stable")
+    ends = np.searchsorted(own[order], np.arange(len(names) + 1))
+    pools = [order[a:b] for a, b in itertools.pairwise(ends)]
+    return pools, of_zone.astype(np.int64)
+
+
+def _shares(
+    areas: np.ndarray, level: np.ndarray, targets: tuple[np.ndarray, ...], of_zone: np.ndarray
+) -> np.ndarray:
+    """Controls of the zones added up by region, as shares of their largest, to compare regions."""
+    last = len(areas) - 1
+    sums = np.zeros((int(of_zone.max()) + 1, int((level == last).sum())))
+    np.add.at(sums, of_zone, np.nan_to_num(targets[last])[areas[last]])
+    return sums / np.maximum(sums.max(axis=1, keepdims=True, initial=0.0), 1e-300)
+
+
+def _borrow(pools: list[np.ndarray], shares: np.ndarray) -> dict[int, tuple[int, ...]]:
+    """Give regions without a household those of the regions whose zones have the nearest totals."""
+    have = [k for k, pool in enumerate(pools) if len(pool)]
+    borrowed: dict[int, tuple[int, ...]] = {}
+    for k in [k for k, pool in enumerate(pools) if not len(pool)] if have else []:
+        distance = np.abs(shares[have] - shares[k]).sum(axis=1)
+        donors: list[int] = []
+        for d in np.argsort(distance, kind="stable"):
+            donors.append(have[d])
+            if sum(len(pools[j]) for j in donors) >= ENOUGH:
+                break
+        borrowed[k] = tuple(donors)
+    for k, regions in borrowed.items():
+        pools[k] = np.sort(np.concatenate([pools[j] for j in regions]))
+    return borrowed
+
+
+def _zone_sizes(
+    matrix: Any, level: np.ndarray, cost: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Share of each zone in all households, and its households where they must be met.
+
+    targets: of the controls of the zones. One of them that counts every household once says how
+    many households the zones have; without one they are taken to be equal.
+    """
+    share, households = np.ones(len(targets)), np.full(len(targets), np.nan)
+    entries = matrix.getnnz(axis=0)
+    for column, k in enumerate(np.flatnonzero(level == level.max())):
+        if entries[k] == matrix.shape[0] and np.allclose(matrix[:, k].data, 1.0):
+            known = targets[:, column]
+            if np.nansum(known) > 0:
+                share = np.where(np.isnan(known), np.nanmean(known), known)
+            if np.isinf(cost[k]):
+                households = known.copy()
+            break
+    return share, households
 
 
 def _areas_of(

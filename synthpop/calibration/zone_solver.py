@@ -13,10 +13,12 @@ they contradict each other the nearest answer comes out in place of none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from synthpop.calibration.zone_problem import ZoneProblem
+from synthpop.microdata.messages.errors import Faults
 
 MUST = 1e3  # importance of totals that must be met, within one round; times the largest other
 ROUNDS = 12
@@ -24,6 +26,50 @@ HALVINGS = 40
 RIDGE = 1e-10
 FAR = 1e6  # times all weights: a step that ends there is too long
 ENTRIES = 30_000_000  # of derivatives and weights held at a time
+
+
+@dataclass(frozen=True, slots=True)
+class WeightLimits:
+    """Limits of the weight of a household in a zone (expansion factors).
+
+    Attributes
+    ----------
+    ratio : (low, high)
+        Of the weight to the start weight of the household in the zone.
+    weight : (low, high)
+        Of the weight itself.
+
+    Raises
+    ------
+    InputError
+        A lower limit is negative or above the upper one, or `ratio` leaves out 1.
+    """
+
+    ratio: tuple[float, float] = (0.0, np.inf)
+    weight: tuple[float, float] = (0.0, np.inf)
+
+    def __post_init__(self) -> None:
+        faults = Faults("weight limits")
+        for name, (low, high) in (("ratio", self.ratio), ("weight", self.weight)):
+            if not 0 <= low <= high:
+                faults.add(name, f"({low}, {high})", hint="Give the lower limit first, from 0 on.")
+        if not self.ratio[0] <= 1 <= self.ratio[1]:
+            faults.add("ratio", f"{self.ratio} leaves out 1", hint="Give limits around 1.")
+        faults.raise_if_any()
+
+    @property
+    def of_zone(self) -> tuple[float, float, float, float]:
+        """Both, as the kernels take them."""
+        return (*self.ratio, *self.weight)
+
+    def between(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest weight for start weights."""
+        least = np.maximum(self.ratio[0] * start, self.weight[0])
+        with np.errstate(invalid="ignore"):  # nothing times infinity
+            most = np.fmin(self.ratio[1] * start, self.weight[1])
+        live = start > 0
+        return np.where(live, np.minimum(least, most), 0.0), np.where(live, most, 0.0)
+
 
 ByLevel = list[np.ndarray]
 """One array per level, shape (n_areas, controls of the level)."""
@@ -37,17 +83,17 @@ class ZoneWeights:
     achieved: ByLevel
     converged: bool
     iterations: int
-    bounds: tuple[float, float]
+    limits: WeightLimits
 
-    def of(self, problem: ZoneProblem, zones: np.ndarray) -> np.ndarray:
-        """Weights of the households in some zones, shape (zones, n_households)."""
+    def of(self, problem: ZoneProblem, region: int, part: Any, zones: np.ndarray) -> np.ndarray:
+        """Weights in zones of a region, shape (zones, households of its pool)."""
         from synthpop.kernels.zones import zone_weights
 
-        matrix, start = problem.matrix, problem.start(zones)
+        start = problem.start(region, part, zones)
         multipliers = in_zones(problem, self.multipliers, zones)
         for weights, lam in zip(start, multipliers, strict=True):
             zone_weights(
-                matrix.indptr, matrix.indices, matrix.data, weights, lam, *self.bounds, weights
+                part.indptr, part.indices, part.data, weights, lam, *self.limits.of_zone, weights
             )
         return start
 
@@ -69,10 +115,11 @@ def solve_zones(
     *,
     tolerance: float,
     max_iterations: int,
-    bounds: tuple[float, float] = (0.0, np.inf),
+    limits: WeightLimits | None = None,
 ) -> ZoneWeights:
     """Find the weights nearest to the start weights that meet the totals."""
-    dual = _Dual(problem, bounds)
+    limits = limits or WeightLimits()
+    dual = _Dual(problem, limits)
     centre = [np.zeros(targets.shape) for targets in problem.targets]
     point, iteration, before = dual.at(centre, centre), 0, np.inf
     for _ in range(ROUNDS):
@@ -89,7 +136,7 @@ def solve_zones(
             break
         before, centre = missed, point.multipliers
         point = dual.at(centre, centre)
-    return ZoneWeights(point.multipliers, point.achieved, missed <= tolerance, iteration, bounds)
+    return ZoneWeights(point.multipliers, point.achieved, missed <= tolerance, iteration, limits)
 
 
 def in_zones(problem: ZoneProblem, by_level: ByLevel, zones: np.ndarray) -> np.ndarray:
@@ -103,13 +150,10 @@ def in_zones(problem: ZoneProblem, by_level: ByLevel, zones: np.ndarray) -> np.n
 class _Dual:
     """The penalised dual, its gradient and its Newton direction."""
 
-    def __init__(self, problem: ZoneProblem, bounds: tuple[float, float]) -> None:
-        self.problem, self.bounds = problem, bounds
-        n, k = problem.matrix.shape
-        size = max(1, ENTRIES // (k * k + n))
+    def __init__(self, problem: ZoneProblem, limits: WeightLimits) -> None:
+        self.problem, self.limits = problem, limits
         self.far = FAR * float(problem.weights.sum()) * max(1.0, float(abs(problem.matrix).max()))
-        zones = np.arange(problem.n_zones)
-        self.blocks = [zones[a : a + size] for a in range(0, len(zones), size)]
+        self.blocks = list(problem.blocks(ENTRIES))
         soft = problem.importance[np.isfinite(problem.importance)]
         important = MUST * max(1.0, float(soft.max(initial=1.0)) / 10)
         self.free: ByLevel = []  # whether a total moves a multiplier
@@ -138,9 +182,9 @@ class _Dual:
         """Whether an area has a household that a control counts."""
         problem = self.problem
         reach = [np.zeros(targets.shape, dtype=bool) for targets in problem.targets]
-        is_in = (problem.matrix != 0).astype(np.float64)
-        for zones in self.blocks:
-            counted = ((problem.start(zones) > 0).astype(np.float64) @ is_in) > 0
+        for region, part, zones in self.blocks:
+            is_in = (part != 0).astype(np.float64)
+            counted = ((problem.start(region, part, zones) > 0).astype(np.float64) @ is_in) > 0
             for level, of_level in enumerate(reach):
                 columns = counted[:, problem.controls_of(level)]
                 np.logical_or.at(of_level, problem.areas[level, zones], columns)
@@ -153,35 +197,36 @@ class _Dual:
         gradient = [np.zeros(scale.shape) for scale in self.scale]
         tree = _Elimination.of(self)
         value = 0.0
-        for level in range(last, -1, -1):
-            for areas in self.blocks if level == last else [np.arange(len(self.scale[level]))]:
-                if level == last:
-                    sums, gram, cost = self._sums(multipliers, areas)
-                    if not sums.max(initial=0.0) < self.far:
-                        return _Point(multipliers, np.inf, achieved, gradient, tree.steps)
-                    value += cost
-                    for j, total in enumerate(achieved):
-                        np.add.at(total, problem.areas[j, areas], sums[:, problem.controls_of(j)])
-                    areas = problem.areas[last, areas]
-                    gram = gram[:, self.order][:, :, self.order]
-                else:
-                    gram = tree.grams[level]
-                value += self._gradient(level, areas, multipliers, centre, achieved, gradient)
-                tree.eliminate(level, areas, gram, gradient[level][areas])
+        for block in self.blocks:
+            zones = block[-1]
+            sums, gram, cost = self._sums(multipliers, *block)
+            if not sums.max(initial=0.0) < self.far:
+                return _Point(multipliers, np.inf, achieved, gradient, tree.steps)
+            value += cost
+            for level, total in enumerate(achieved):
+                np.add.at(total, problem.areas[level, zones], sums[:, problem.controls_of(level)])
+            areas = problem.areas[last, zones]
+            value += self._gradient(last, areas, multipliers, centre, achieved, gradient)
+            gram = gram[:, self.order][:, :, self.order]
+            tree.eliminate(last, areas, gram, gradient[last][areas])
+        for level in range(last - 1, -1, -1):
+            areas = np.arange(len(self.scale[level]))
+            value += self._gradient(level, areas, multipliers, centre, achieved, gradient)
+            tree.eliminate(level, areas, tree.grams[level], gradient[level])
         return _Point(multipliers, value, achieved, gradient, tree.steps)
 
     def _sums(
-        self, multipliers: ByLevel, zones: np.ndarray
+        self, multipliers: ByLevel, region: int, part: Any, zones: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Totals and derivatives of zones, and their part of the value."""
         from synthpop.kernels.zones import zone_sums
 
-        problem, matrix, k = self.problem, self.problem.matrix, len(self.problem.level)
+        problem, k = self.problem, len(self.problem.level)
         sums, gram = np.zeros((len(zones), k)), np.zeros((len(zones), k, k))
         values = np.zeros(len(zones))
         zone_sums(
-            matrix.indptr, matrix.indices, matrix.data, problem.start(zones),
-            in_zones(problem, multipliers, zones), *self.bounds, sums, gram, values,
+            part.indptr, part.indices, part.data, problem.start(region, part, zones),
+            in_zones(problem, multipliers, zones), *self.limits.of_zone, sums, gram, values,
         )  # fmt: skip
         return sums, gram, float(values.sum())
 

@@ -15,7 +15,7 @@ from synthpop.calibration.margins import Margin, margin_list
 from synthpop.calibration.problem import Problem, group_units
 from synthpop.calibration.zone_counts import deal, whole_counts
 from synthpop.calibration.zone_problem import ZoneProblem, zone_problem
-from synthpop.calibration.zone_solver import ZoneWeights, solve_zones
+from synthpop.calibration.zone_solver import ByLevel, WeightLimits, ZoneWeights, solve_zones
 from synthpop.microdata.frame.checks import as_frame, check_columns
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.native import same_library
@@ -23,6 +23,7 @@ from synthpop.microdata.messages.errors import (
     ConvergenceWarning,
     Faults,
     InputError,
+    MicrodataWarning,
     did_you_mean,
 )
 from synthpop.microdata.messages.parameters import Between
@@ -33,6 +34,7 @@ from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
 ALLOTTED = "zone_household"
 COUNT = "count"
+SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class ZoneHouseholds(Result):
     seed : int
     converged : bool
         All totals that had to be met were met by the fractional weights.
+    borrowed : dict
+        Region of `within` without a household in the survey -> regions whose households it has.
     """
 
     survey: Survey = field(repr=False)
@@ -60,6 +64,7 @@ class ZoneHouseholds(Result):
     geography: tuple[str, ...]
     seed: int
     converged: bool
+    borrowed: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def zone(self) -> str:
@@ -135,6 +140,15 @@ class ZoneHouseholds(Result):
             f"{'; '.join(worst)}. Give an importance to totals that may be missed."
         )
 
+    def borrowing(self) -> str:
+        """Name the regions that the survey has no household of, and whose households they have."""
+        pairs = [f"{region} from {', '.join(map(str, o))}" for region, o in self.borrowed.items()]
+        more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
+        return (
+            f"The survey has no household of {plural(len(pairs), 'region')}, which borrow them "
+            f"from the regions with the most similar totals: {'; '.join(pairs[:SHOWN])}{more}."
+        )
+
     def summary(self) -> str:
         """Return how well the totals are met, in sentences."""
         counts = self.survey.household_weights
@@ -151,6 +165,8 @@ class ZoneHouseholds(Result):
         )
         if not self.converged:
             text += f" {self.conflict()}"
+        if self.borrowed:
+            text += f" {self.borrowing()}"
         return text
 
 
@@ -162,7 +178,7 @@ def balance_zones(
     *,
     within: str | None = None,
     bands: float | Mapping[str, float] = 0.0,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | WeightLimits | None = None,
     tolerance: float = 1e-4,
     max_iterations: int = 1000,
     only: Sequence[Any] | None = None,
@@ -188,8 +204,10 @@ def balance_zones(
         Relative gap of a total that is accepted: one for all, or by the name of the margin (others
         0). At least half a unit is accepted, since counts are whole. It changes no weight: the
         table of controls has each band, and whether the gap lies within it.
-    bounds : (low, high), optional
-        Least and largest ratio of the weight of a household in a zone to its start weight.
+    bounds : (low, high) or WeightLimits, optional
+        Least and largest ratio of the weight of a household in a zone to its start weight there:
+        its weight of the survey times the zone's share of the households of its region. Counts are
+        within them but for rounding. A `WeightLimits` limits the weights themselves too.
     tolerance : float
         Largest relative gap of the fractional weights to totals that must be met.
     max_iterations : int
@@ -217,6 +235,8 @@ def balance_zones(
     ConvergenceWarning
         Totals that had to be met cannot be met together: the households are the nearest to all of
         them, and the warning names those that are missed most.
+    MicrodataWarning
+        The survey has no household of some regions, which borrow those of similar ones.
 
     Notes
     -----
@@ -256,23 +276,36 @@ def balance_zones(
     problem = zone_problem(survey, table, items, within, faults)
     faults.raise_if_any()
     assert problem is not None
-    problem, group = _grouped(problem)
-    low, high = bounds or (0.0, np.inf)
+    group = np.arange(survey.n_households)
+    if bounds is None:  # they are of each household
+        problem, group = _grouped(problem)
+    limits = bounds if isinstance(bounds, WeightLimits) else WeightLimits(bounds or (0.0, np.inf))
     weights = solve_zones(
-        problem, tolerance=tolerance, max_iterations=max_iterations, bounds=(low, high)
+        problem, tolerance=tolerance, max_iterations=max_iterations, limits=limits
     )
-    frame = _allotted(survey, table, problem, group, weights, seed)
+    frame, whole = _allotted(survey, table, problem, group, weights, seed)
     if other_zones is not None:
         shifted = other_zones.assign(
             **{ALLOTTED: other_zones[ALLOTTED] + int(frame[ALLOTTED].max()) + 1}
         )
         frame = pd.concat([frame, shifted], ignore_index=True)
+        achieved = np.concatenate([_cell_totals(item, frame) for item in original])
+        balanced = np.full(len(achieved), np.nan)
+    else:
+        achieved = _of_rows(problem, whole)
+        balanced = _of_rows(problem, weights.achieved)
+    controls = _with_bands(_gaps(original, balanced, achieved), bands)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
-    balanced = None if other_zones is not None else _balanced(problem, weights)
-    controls = _with_bands(_gaps(original, households.frame, balanced), bands)
-    result = ZoneHouseholds(households, controls, levels, seed, weights.converged)
+    names = [] if within is None else table[within].unique().tolist()
+    borrowed = {
+        names[region]: tuple(names[other] for other in others)
+        for region, others in problem.borrowed.items()
+    }
+    result = ZoneHouseholds(households, controls, levels, seed, weights.converged, borrowed)
     if not weights.converged:
         warnings.warn(result.conflict(), ConvergenceWarning, stacklevel=3)
+    if borrowed:
+        warnings.warn(result.borrowing(), MicrodataWarning, stacklevel=3)
     return result
 
 
@@ -321,15 +354,17 @@ def _check(
 def _grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
     """Put households together that count alike and live in the same region."""
     n = problem.matrix.shape[0]
+    region = np.full(n, -1.0)
+    for k, pool in enumerate(problem.pools):
+        if k not in problem.borrowed:  # others are made of whole pools
+            region[pool] = k
     units = Problem(
-        problem.matrix, problem.weights, problem.region_of_household + 2.0, np.empty(0),
+        problem.matrix, problem.weights, region + 2.0, np.empty(0),
         np.empty(0, dtype=np.int64), np.empty(0), np.zeros(n), np.zeros(n),
     )  # fmt: skip
     units, group = group_units(units)
-    region = np.zeros(units.matrix.shape[0], dtype=np.int64)
-    region[group] = problem.region_of_household
-    grouped = replace(problem, matrix=units.matrix, weights=units.start, region_of_household=region)
-    return grouped, group
+    pools = tuple(np.unique(group[pool]) for pool in problem.pools)
+    return replace(problem, matrix=units.matrix, weights=units.start, pools=pools), group
 
 
 def _allotted(
@@ -339,45 +374,46 @@ def _allotted(
     group: np.ndarray,
     weights: ZoneWeights,
     seed: int,
-) -> pd.DataFrame:
-    """Return one row per person, household and zone with the count of the household there."""
+) -> tuple[pd.DataFrame, ByLevel]:
+    """Return one row per person, household and zone with its count there, and what is achieved."""
     streams = Streams(seed)
+    achieved = [np.zeros(targets.shape) for targets in problem.targets]
     zones, copies = [], []
-    for z, counts in whole_counts(problem, weights, streams):
-        of_zone = np.repeat(np.arange(len(counts)), counts)
-        copies.append(of_zone)
-        zones.append(np.full(len(of_zone), z))
+    for z, households, counts in whole_counts(problem, weights, streams):
+        sums = problem.matrix[households].T @ counts
+        for level, of_level in enumerate(achieved):
+            of_level[problem.areas[level, z]] += sums[problem.controls_of(level)]
+        copies.append(np.repeat(households, counts))
+        zones.append(np.full(len(copies[-1]), z))
     chosen = deal(group, survey.household_weights, np.concatenate(copies), streams.at("deal"))
     pairs, count_of = np.unique(
-        np.column_stack([np.concatenate(zones), chosen]), axis=0, return_counts=True
+        np.concatenate(zones) * survey.n_households + chosen, return_counts=True
     )
-    sizes = np.diff(survey.household_offsets)[pairs[:, 1]]
-    first = survey.household_offsets[:-1][pairs[:, 1]]
+    of_zone, household = np.divmod(pairs, survey.n_households)
+    sizes = np.diff(survey.household_offsets)[household]
+    first = survey.household_offsets[:-1][household]
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     persons = survey.household_order[np.repeat(first, sizes) + within]
     names = [name for name in table.columns if name in survey.frame]
     frame = survey.frame.iloc[persons].drop(columns=names).reset_index(drop=True)
-    places = table.iloc[np.repeat(pairs[:, 0], sizes)].reset_index(drop=True)
+    places = table.iloc[np.repeat(of_zone, sizes)].reset_index(drop=True)
     allotted = {
         ALLOTTED: np.repeat(np.arange(len(pairs)), sizes),
         COUNT: np.repeat(count_of, sizes),
     }
-    return pd.concat([frame, places, pd.DataFrame(allotted)], axis=1)
+    return pd.concat([frame, places, pd.DataFrame(allotted)], axis=1), achieved
 
 
-def _balanced(problem: ZoneProblem, weights: ZoneWeights) -> np.ndarray:
-    """Return what the fractional weights achieve, one number per known total."""
+def _of_rows(problem: ZoneProblem, by_level: ByLevel) -> np.ndarray:
+    """Return numbers of areas and controls, one per known total."""
     position = np.zeros(len(problem.level), dtype=np.int64)
-    for level in range(len(problem.areas)):
+    values = np.zeros(len(problem.control))
+    for level, of_level in enumerate(by_level):
         own = problem.controls_of(level)
         position[own] = np.arange(len(own))
-    level_of = problem.level[problem.control]
-    return np.array(
-        [
-            weights.achieved[level][area, position[control]]
-            for level, area, control in zip(level_of, problem.area, problem.control, strict=True)
-        ]
-    )
+        rows = problem.level[problem.control] == level
+        values[rows] = of_level[problem.area[rows], position[problem.control[rows]]]
+    return values
 
 
 def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
@@ -389,11 +425,15 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
         amounts = amounts * rows[item.variable].fillna(0).to_numpy(dtype=np.float64)
     if not columns:
         return np.array([amounts.sum()])
-    keys = [rows[name].astype(object).map(level_text) for name in columns]
-    sums = pd.Series(amounts).groupby([key.to_numpy() for key in keys]).sum()
-    cells = [item.frame[name].astype(object).map(level_text) for name in columns]
+    sums = pd.Series(amounts).groupby([_texts(rows[name]) for name in columns]).sum()
+    cells = [_texts(item.frame[name]) for name in columns]
     index = cells[0] if len(columns) == 1 else pd.MultiIndex.from_arrays(cells)
     return sums.reindex(index).fillna(0.0).to_numpy()
+
+
+def _texts(values: pd.Series) -> np.ndarray:
+    codes, levels = pd.factorize(values.astype(object), use_na_sentinel=False)
+    return np.array([level_text(level) for level in levels], dtype=object)[codes]
 
 
 def _reduced(
@@ -435,26 +475,21 @@ def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> p
     return controls.assign(band=band, within=controls["gap"].abs() <= band)
 
 
-def _gaps(
-    margins: Sequence[Margin], frame: pd.DataFrame, balanced: np.ndarray | None
-) -> pd.DataFrame:
-    """Table of all known totals with what the counts achieve."""
+def _gaps(margins: Sequence[Margin], balanced: np.ndarray, achieved: np.ndarray) -> pd.DataFrame:
+    """Table of all known totals with what weights and counts achieve."""
     tables = []
     for item in margins:
-        columns = list(item.columns)
-        cells = [
-            ", ".join(f"{name} {value}" for name, value in zip(columns, row, strict=True)) or "all"
-            for row in item.frame[columns].itertuples(index=False)
-        ]
-        achieved = _cell_totals(item, frame)
+        texts = [name + " " + _texts(item.frame[name]) for name in item.columns]
+        cells: Any = texts[0] if texts else "all"
+        for text in texts[1:]:
+            cells = cells + ", " + text
         tables.append(
             pd.DataFrame(
-                {"margin": item.label, "cell": cells, "level": item.level,
-                 "target": item.targets, "achieved": achieved}
+                {"margin": item.label, "cell": cells, "level": item.level, "target": item.targets},
+                index=range(len(item.frame)),
             )
-        )  # fmt: skip
+        )
     table = pd.concat(tables, ignore_index=True)
-    table.insert(4, "balanced", np.nan if balanced is None else balanced)
-    table["gap"] = table["achieved"] - table["target"]
+    table = table.assign(balanced=balanced, achieved=achieved, gap=achieved - table["target"])
     base = table["target"].where(table["target"] != 0, 1.0)
     return table.assign(relative_gap=table["gap"] / base)

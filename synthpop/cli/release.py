@@ -9,6 +9,7 @@ import typer
 
 from synthpop.cli import options
 from synthpop.microdata.messages.errors import Faults
+from synthpop.microdata.runs.command import Facts, LedgerFolder
 from synthpop.microdata.runs.output import answer, progress, say
 
 
@@ -23,16 +24,20 @@ def release(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     language: options.Language = "en",
+    ledger: LedgerFolder = None,
+    facts: Facts = None,
 ) -> None:
     """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
 
     Without key, seed, records and facts of the run; households in random order with new numbers.
-    An attack with every guessable number runs on it first. Without --to it is FOLDER-release.
+    An attack with every guessable number runs on it first. Without --to it is FOLDER-release. With
+    --ledger the release is laid beside all earlier ones of the survey, and recorded there.
 
     Examples: synthpop release synthpop-demo --format parquet --format sav
 
     synthpop release synthpop-demo --sample 500 --to teaching-file
     """
+    from riskeval.ledger.consult import ledger_request
     from synthpop.cli.release_folder import ReleaseRequest, release_population
     from synthpop.microdata.formats.places import place
     from synthpop.microdata.messages.parameters import NONE, Whole, check
@@ -48,8 +53,9 @@ def release(
 
     with progress() as listener:
         request = ReleaseRequest(
-            tuple(formats or ("parquet",)), sample, language, title, tell, listener
-        )
+            tuple(formats or ("parquet",)), sample, language, title, tell, listener,
+            ledger_request(ledger, facts or ()),
+        )  # fmt: skip
         release_population(place(folder), target, request)
     files = sorted(path.name for path in target.iterdir())
     say(f"Wrote {target}: {', '.join(files)}.")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from riskeval.ledger.consult import LedgerRequest
 from riskeval.protection.release import release_file
+from riskeval.verdict.file import file_evidence
+from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
 from synthpop.evaluation.guessed_draws import guessed_draws
 from synthpop.microdata.formats.dictionary_file import write_dictionary
 from synthpop.microdata.formats.files import WRITERS, write_table
@@ -25,6 +29,8 @@ from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary
 from synthpop.microdata.messages.errors import GuaranteeError, InputError, OutputError
 from synthpop.microdata.messages.events import Event, Listener, silent
 from synthpop.microdata.messages.language import use_language
+from synthpop.microdata.messages.message import message
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.population.folders import MANIFEST
 from synthpop.population.population import Population, open_population
 from synthpop.report.stored import FILE, load_report
@@ -38,6 +44,9 @@ NOT_JUDGED = (
     "Neither fit nor risk was judged: the folder has no facts of a report. Run its run file, or "
     "judge the file with riskeval."
 )
+NO_ATTACK = message(
+    "what the file tells about persons of the survey, which riskeval judge measures with a hold-out"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class ReleaseRequest:
     title: str | None = None
     on_losses: Callable[[list[str]], None] = lambda _: None
     listener: Listener = silent
+    ledger: LedgerRequest | None = None  # asked before anything is written, and told after
 
 
 def release_population(folder: Place | str, target: Path | str, request: ReleaseRequest) -> Path:
@@ -61,7 +71,7 @@ def release_population(folder: Place | str, target: Path | str, request: Release
 
     folder: of a population, or of replicates
     Raises OutputError: drawn without a secret key, an unknown format, a target that is there.
-        GuaranteeError: the attack finds the draws.
+        GuaranteeError: the attack finds the draws, or the ledger speaks against it.
     """
     home = place(folder)
     populations = _populations(home)
@@ -78,25 +88,42 @@ def release_population(folder: Place | str, target: Path | str, request: Release
         hint = f"Give {known}."
         raise InputError.of("release", "format", f"{', '.join(unknown) or 'none'} is unknown", hint)
 
+    released: list[tuple[str, Microdata]] = []
+    levels: list[str] = []
+
     def write(draft: Path) -> Mapping[str, Any]:
-        notes, facts = [], []
+        notes, facts, verdicts = [], [], []
         for number, population in enumerate(populations.values(), 1):
             request.listener(Event("progress", "release", number - 1, len(populations)))
             name = "sample" if request.sample else "population"
             name = name if len(populations) == 1 else f"{name}-{number:04d}"
             frame = released_frame(population, request.sample)
             notes.append(f"{name}: {_attacked(frame, population)}")
+            verdicts.append(verdict_of(file_evidence(frame, [], persons=False), [],
+                                       not_tried=[NO_ATTACK]))  # fmt: skip
+            if request.ledger is not None:
+                file = Microdata(frame, household=population.roles.household)
+                verdicts.append(request.ledger.consult(file, synthetic=True).verdict)
+                released.append((name, file))
             for ending in endings:
                 request.on_losses(losses(frame, draft / f"{name}{ending}"))
                 write_table(frame, draft / f"{name}{ending}")
             facts.append({"name": name, "records": len(frame), "columns": list(frame.columns)})
             if number == 1:
                 _write_dictionary(frame, draft / DICTIONARY)
-        _write_page(home, next(iter(populations.values())), draft, request, notes)
+        verdict = reduce(ReleaseVerdict.beside, verdicts)
+        levels.append(verdict.level)
+        _write_page(home, next(iter(populations.values())), draft, request, (verdict, notes))
         request.listener(Event("end", "release", len(populations), len(populations)))
         return {"synthetic": True, "data": facts}
 
-    return write_release(Path(target), write)
+    result = write_release(Path(target), write)
+    for name, file in released:
+        assert request.ledger is not None
+        request.ledger.record(
+            file, result, levels[0], name=f"{result.name}: {name}", synthetic=True
+        )
+    return result
 
 
 def _populations(home: Place) -> dict[Place, Population]:
@@ -146,9 +173,11 @@ def _write_dictionary(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _write_page(
-    home: Place, population: Population, draft: Path, request: ReleaseRequest, notes: list[str]
-) -> None:
+    home: Place, population: Population, draft: Path, request: ReleaseRequest,
+    judged: tuple[ReleaseVerdict, list[str]],
+) -> None:  # fmt: skip
     """Write the external page and the verdict, as far as something was judged."""
+    verdict, notes = judged
     rows: list[Mapping[str, str]] = []
     if (home / FILE).exists():
         source = load_report(home)
@@ -160,4 +189,4 @@ def _write_page(
             rows = stored_facts(source, population, True)["verdicts"]
     else:
         notes = [NOT_JUDGED, *notes]
-    write_verdict(draft, rows, notes)
+    write_verdict(draft, verdict.for_others(), rows, notes)

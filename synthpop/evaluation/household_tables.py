@@ -15,7 +15,8 @@ from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_dis
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.source import every_kth
 from synthpop.microdata.frame.frames import as_numbers
-from synthpop.microdata.frame.names import AGE, RELATION, first_named
+from synthpop.microdata.frame.names import first_named
+from synthpop.microdata.reading.lexicon import AGE, RELATION
 from synthpop.microdata.statistics.distances import effective_size
 
 MOST_COUNTED_LEVELS = 12

@@ -5,11 +5,15 @@ import numpy as np
 from synthpop.microdata.runs.kernel import kernel, step
 
 LARGEST = 300.0  # of the exponent of a ratio of weights
+TENURE = 8  # exchanges for which a household stays as it is after it came or left
+MET, WIDE = 0.5, 2.0  # cost of a gap: below MET a total is met; above WIDE more is tried
 
 
 @step
-def ratio(x, low, high):
-    """Return the ratio of a new to an old weight, its integral from 0 to x, and its slope."""
+def ratio(x, q, low, high, least, most):
+    """Return the ratio of a new to an old weight q, its integral from 0 to x, and its slope."""
+    high = min(high, most / q)
+    low = min(max(low, least / q), high)
     x = min(max(x, -LARGEST), LARGEST)
     g = np.exp(x)
     if g > high:
@@ -22,12 +26,15 @@ def ratio(x, low, high):
 
 
 @kernel
-def zone_sums(indptr, indices, data, start, multipliers, low, high, achieved, gram, value):
+def zone_sums(
+    indptr, indices, data, start, multipliers, low, high, least, most, achieved, gram, value
+):
     """Totals of the controls in each zone, and their derivatives by the multipliers.
 
     indptr, indices, data: matrix of households by controls (CSR), (h, k); start (z, h): weight of
     each household in each zone before, 0 where it cannot live; multipliers (z, k); low, high: of
-    the ratio of new to old weights; out: achieved (z, k), gram (z, k, k), value (z,).
+    the ratio of new to old weights; least, most: of new weights; out: achieved (z, k),
+    gram (z, k, k), value (z,).
     """
     for z in range(len(start)):
         for h in range(len(indptr) - 1):
@@ -37,7 +44,7 @@ def zone_sums(indptr, indices, data, start, multipliers, low, high, achieved, gr
             x = 0.0
             for i in range(indptr[h], indptr[h + 1]):
                 x += data[i] * multipliers[z, indices[i]]
-            g, integral, slope = ratio(x, low, high)
+            g, integral, slope = ratio(x, q, low, high, least, most)
             value[z] += q * integral
             for i in range(indptr[h], indptr[h + 1]):
                 achieved[z, indices[i]] += q * g * data[i]
@@ -47,30 +54,50 @@ def zone_sums(indptr, indices, data, start, multipliers, low, high, achieved, gr
 
 
 @kernel
-def zone_weights(indptr, indices, data, start, multipliers, low, high, out):
+def zone_weights(indptr, indices, data, start, multipliers, low, high, least, most, out):
     """Weights of the households in a zone, out (h,); the other arguments as in `zone_sums`."""
     for h in range(len(indptr) - 1):
         x = 0.0
         for i in range(indptr[h], indptr[h + 1]):
             x += data[i] * multipliers[indices[i]]
-        out[h] = start[h] * ratio(x, low, high)[0]
+        q = start[h]
+        out[h] = q * ratio(x, q, low, high, least, most)[0] if q > 0.0 else 0.0
 
 
 @kernel
-def improve_counts(indptr, indices, data, may_live, weights, gap, scale, sweeps, tried, counts):
+def improve_counts(
+    indptr, indices, data, weights, least, most, gap, scale, sweeps, patience, tried, counts
+):
     """Exchange households of a zone one by one until its controls come no nearer to their totals.
 
-    may_live (h,): whether the household may live in the zone; weights (h,): its weight there;
-    gap (k,): achieved less wanted, changed in place; scale (k,): what the square of a gap costs;
-    sweeps: most exchanges; tried: households looked at on each side; counts (h,): changed in place.
+    weights (h,): of each household in the zone; least, most (h,): of its count; gap (k,): achieved
+    less wanted, changed in place; scale (k,): what the square of a gap costs; sweeps: most
+    exchanges; patience: exchanges without a gain before the best counts are taken, five times as
+    many where a total of persons is missed by two, or one of households by one; tried:
+    households looked at on each side; counts (h,): changed in place.
     1. Rate each household by what the cost changes when one leaves, or one comes.
-    2. Of the best on each side, exchange the pair that lowers the cost most.
+    2. Of the best on each side, exchange the pair that lowers the cost most, or raises it least; a
+    household that came or left lately stays as it is (tabu search, Glover 1989,
+    doi:10.1287/ijoc.1.3.190).
+    3. Stop where each total is met, or nothing was gained for long; take the best counts.
     """
     n = len(counts)
     leave, come = np.empty(n), np.empty(n)
+    may_leave, may_come = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_)
     of_leaving, of_coming = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    came, left = np.full(n, -TENURE), np.full(n, -TENURE)
     dense = np.zeros(len(gap))
-    for _ in range(sweeps):
+    best_counts, best_gap = counts.copy(), gap.copy()
+    now, lowest, gained, largest = 0.0, 0.0, 0, np.inf
+    for sweep in range(sweeps):
+        if gained < sweep and (
+            largest < MET or sweep - gained > (patience if largest < WIDE else 5 * patience)
+        ):
+            break
+        if gained == sweep:
+            largest = 0.0
+            for k in range(len(gap)):
+                largest = max(largest, gap[k] * gap[k] * scale[k])
         for h in range(n):
             linear, square = 0.0, 0.0
             for i in range(indptr[h], indptr[h + 1]):
@@ -80,9 +107,11 @@ def improve_counts(indptr, indices, data, may_live, weights, gap, scale, sweeps,
             off = 1e-3 / (1.0 + weights[h])
             leave[h] = square - linear + off * (1.0 - 2.0 * (counts[h] - weights[h]))
             come[h] = square + linear + off * (1.0 + 2.0 * (counts[h] - weights[h]))
-        n_leave = smallest(leave, counts > 0, tried, of_leaving)
-        n_come = smallest(come, may_live, tried, of_coming)
-        best, out, into = -1e-9, -1, -1
+            may_leave[h] = counts[h] > least[h] and sweep - came[h] >= TENURE
+            may_come[h] = counts[h] < most[h] and sweep - left[h] >= TENURE
+        n_leave = smallest(leave, may_leave, tried, of_leaving)
+        n_come = smallest(come, may_come, tried, of_coming)
+        best, out, into = np.inf, -1, -1
         for a in range(n_leave):
             i = of_leaving[a]
             for p in range(indptr[i], indptr[i + 1]):
@@ -102,10 +131,16 @@ def improve_counts(indptr, indices, data, may_live, weights, gap, scale, sweeps,
             break
         counts[out] -= 1
         counts[into] += 1
+        left[out], came[into] = sweep, sweep
         for p in range(indptr[out], indptr[out + 1]):
             gap[indices[p]] -= data[p]
         for p in range(indptr[into], indptr[into + 1]):
             gap[indices[p]] += data[p]
+        now += best
+        if now < lowest - 1e-9:
+            lowest, gained = now, sweep + 1
+            best_counts[:], best_gap[:] = counts, gap
+    counts[:], gap[:] = best_counts, best_gap
 
 
 @step

@@ -146,10 +146,7 @@ def at_scale(fitted: FittedT, scale: float) -> FittedT:
 
 
 def _scaled(step: Anneal, factor: float) -> Anneal:
-    margins = [
-        replace(one, table=one.frame.assign(**{one.total: one.targets * factor}), size=None)
-        for one in margin_list(step.margins)
-    ]
+    margins = [one.scaled(factor) for one in margin_list(step.margins)]
     counts = [one.targets for one in margins if one.variable is None]
     whole = all(bool((targets == np.round(targets)).all()) for targets in counts)
     return replace(step, margins=margins, cell_gap=step.cell_gap if whole else ROUNDING)

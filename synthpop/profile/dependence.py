@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.optimize import nnls
 
 from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.reading.partitions import same_partition
 
 SUM_TOLERANCE = 1e-6
 ROWS_OFF = 0.001
@@ -17,18 +18,6 @@ FEWEST_ROWS = 20
 LARGEST_COPY = 4
 NEARER = (0.2, 0.1, 0.04, 0.02)  # of the coefficient of a part to one
 LEAST_SPLIT = 0.75  # share of the totals that are zero or have parts at all
-
-
-def codes_of(column: pd.Series) -> np.ndarray:
-    """Return codes from 0 of a column; a missing value is a level."""
-    codes, _ = pd.factorize(column, use_na_sentinel=False)
-    return np.asarray(codes, dtype=np.int64)
-
-
-def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two coded columns tell the same rows apart."""
-    k, m = int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1
-    return k == m and len(np.unique(a * (m + 1) + b)) == k
 
 
 def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> bool:
@@ -49,12 +38,6 @@ def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.n
         return False
     x, y = (values / max(np.abs(values).max(), np.finfo(float).tiny) for values in (x, y))
     return bool(abs(np.corrcoef(x, y)[0, 1]) > 1 - 1e-12)
-
-
-def mapping_of(function: np.ndarray, argument: np.ndarray) -> bool:
-    """Whether the first coded column is a function of the second, with fewer levels."""
-    k, m = int(function.max()) + 1, int(argument.max()) + 1
-    return 1 < k < m and len(np.unique(argument * k + function)) == m
 
 
 def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], list[Any]] | None:

@@ -11,9 +11,9 @@ import numpy as np
 from synthpop.microdata.frame.names import RESERVED
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.reading.households import CONSTANT_SHARE, FEWEST_HOUSEHOLDS, HouseholdIndex
 from synthpop.microdata.statistics.indicators.equivalised import equivalised_size
 from synthpop.profile.columns import ColumnProfile
-from synthpop.profile.household_columns import CONSTANT_SHARE, FEWEST_HOUSEHOLDS, HouseholdIndex
 
 ROUNDING = 1e-6  # of the largest value
 NEAR_WHOLE = 0.02  # coefficients this near to -1, 0 or 1 are meant to be it

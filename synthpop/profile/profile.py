@@ -12,11 +12,13 @@ from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
+from synthpop.microdata.reading.households import relation_column
+from synthpop.microdata.reading.kinds import are_whole
+from synthpop.microdata.reading.partitions import mapping_of
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
-from synthpop.profile.household_columns import relation_column
 from synthpop.profile.household_sums import household_sums
-from synthpop.profile.reader import MOST_LEVELS, ColumnReader, are_whole, joined_notes
+from synthpop.profile.reader import MOST_LEVELS, SurveyReader, joined_notes
 
 SMALL_STRATUM = 30
 MOST_PREDICTORS = 10
@@ -46,8 +48,8 @@ def profile_survey(data: Any) -> SurveyProfile:
 
     Notes
     -----
-    Roles, age, sex and relation are recognised by their names (`synthpop.microdata.frame.names`),
-    the relation also by a level that occurs once a household. Everything else comes from the
+    Roles, age, sex and relation are recognised by their values, labels and names
+    (`synthpop.microdata.reading`). Everything else comes from the
     values: constants; ids (unique, or one to one with the household); further weights; copies (one
     to one with another column, or linear in it); classes and functions of others; variables that
     are constant within households; totals that other columns add up to; whole numbers with at most
@@ -69,7 +71,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     return _Profiler(frame).profile()
 
 
-class _Profiler(ColumnReader):
+class _Profiler(SurveyReader):
     """What columns are beside each other: copies, functions, totals, households, predictors."""
 
     def profile(self) -> SurveyProfile:
@@ -153,7 +155,7 @@ class _Profiler(ColumnReader):
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
                 if self._is_number(other) or self.frame[[name, other]].isna().any(axis=None):
                     continue
-                if dependence.mapping_of(self.codes[name], self.codes[other]):
+                if mapping_of(self.codes[name], self.codes[other]):
                     pairs = self.frame[[other, name]].drop_duplicates()
                     self.derived[name] = {
                         "mapping": dict(zip(pairs[other], pairs[name], strict=True))

@@ -389,13 +389,13 @@ def _calibrated_coarsely(
         scale, factor = number(record["scale"]), record["factor"]
         sentences.append(
             message(
-                "The totals are those of the country and were scaled with the population, by "
-                "{scale}.",
+                (
+                    "The totals are those of the country and were scaled with the population, by "
+                    "{scale}."
+                )
+                if factor != 1
+                else ("The totals were taken as those of a population of scale {scale}."),
                 scale=scale,
-            )
-            if factor != 1
-            else message(
-                "The totals were taken as those of a population of scale {scale}.", scale=scale
             )
         )
     return _part(message("Known totals: weights of the survey"), sentences)

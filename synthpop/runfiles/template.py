@@ -14,9 +14,9 @@ from synthpop.logic.states import level_condition
 from synthpop.microdata.formats.atomic import relative_path
 from synthpop.microdata.formats.files import DELIMITED, read_table
 from synthpop.microdata.frame.frames import as_numbers, is_number
-from synthpop.microdata.frame.missing_codes import suspected_missing_codes
-from synthpop.microdata.frame.names import ROLES
 from synthpop.microdata.messages.text import count, join
+from synthpop.microdata.reading.lexicon import ROLES
+from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 from synthpop.microdata.roles.survey import MEAN_OF_MEMBERS
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile

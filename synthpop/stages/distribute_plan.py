@@ -272,20 +272,15 @@ class Distributed(Result):
         gap = self.margins["difference"].abs()
         by_level = gap.groupby(self.margins["level"]).sum()
         listed = ", ".join(f"{level}s {count_text(value)}" for level, value in by_level.items())
-        text = (
-            message(
-                "All totals of {n} areas are met within {tolerance}; absolute gaps: {listed}.",
-                n=self.margins[["region", "area"]].drop_duplicates().shape[0],
-                tolerance=formatted(self.tolerance, "g"),
-                listed=listed,
-            )
+        text = message(
+            ("All totals of {n} areas are met within {tolerance}; absolute gaps: {listed}.")
             if self.converged
-            else message(
-                "NOT ALL totals of {n} areas are met within {tolerance}; absolute gaps: {listed}.",
-                n=self.margins[["region", "area"]].drop_duplicates().shape[0],
-                tolerance=formatted(self.tolerance, "g"),
-                listed=listed,
-            )
+            else (
+                "NOT ALL totals of {n} areas are met within {tolerance}; absolute gaps: {listed}."
+            ),
+            n=self.margins[["region", "area"]].drop_duplicates().shape[0],
+            tolerance=formatted(self.tolerance, "g"),
+            listed=listed,
         )
         sums = self.margins.groupby(["margin", "region", "cell"])[["given", "target"]].sum()
         off = (sums["given"] / sums["target"] - 1.0).abs()

@@ -40,6 +40,28 @@ def keys_with_holes(n: int = 60) -> pd.DataFrame:
 
 
 @case
+def candidates_of_releases() -> list[np.ndarray]:
+    """Records with the same values, ranges that meet, and such that take their first candidate."""
+    from riskeval.kernels.candidates import candidates
+
+    rng = np.random.default_rng(4)
+    group_a, group_b = np.sort(rng.integers(0, 6, 40)), rng.integers(-1, 6, 30)
+    order, starts = np.arange(40), np.searchsorted(group_a, np.arange(7))
+    low_a, low_b = rng.integers(0, 4, (40, 2)) * 1.0, rng.integers(0, 4, (30, 2)) * 1.0
+    codes = rng.integers(0, 3, (40, 2))
+    wanted = rng.random(30) < 0.9
+    sides = (low_a, low_a + 1, low_b, low_b + 0.5)
+    return [
+        part
+        for take in (False, True)
+        for taken in [np.arange(40) % 9 == 0]
+        for part in (
+            *candidates(order, starts, group_b, *sides, codes, taken, wanted, take), taken
+        )
+    ]  # fmt: skip
+
+
+@case
 def frequencies() -> list[np.ndarray]:
     """Counts with missing keys that match everything, wholly and partly."""
     from riskeval import frequency_counts
@@ -196,7 +218,7 @@ def protection() -> list[np.ndarray]:
     from riskeval import protect
 
     frame = keys_with_holes(150)
-    many = keys_with_holes(140)[list("abcde")]
+    many = keys_with_holes(60)[list("abcde")]
     suppressed = protect.local_suppression(many, list("abcde"), k=5).data
     odd = frame.iloc[:149]  # one record is left without a partner
     swapped = protect.rank_swap(odd, ["wage", "rent"], p=0.2, seed=1).data[["wage", "rent"]]
@@ -262,7 +284,7 @@ def population() -> list[np.ndarray]:
         Continuous("income", predictors=["age_class", "status"]),
     ]  # fmt: skip
     frames = [
-        Pipeline(steps).fit(small_survey(90), seed=1).simulate(scale=0.4).frame()
+        Pipeline(steps).fit(small_survey(25), seed=1).simulate(scale=0.3).frame()
         for steps in (stages, binned)
     ]
     return [
@@ -319,7 +341,7 @@ def calibration() -> list[np.ndarray]:
     from synthpop.calibration import integerise
     from tests.small import small_survey
 
-    survey = small_survey(60)
+    survey = small_survey(30)
     total = float(survey.weights.sum())
     sex = pd.DataFrame({"sex": ["f", "m"], "total": [0.52 * total, 0.48 * total]})
     homes = survey.frame.groupby("region", observed=True)["w"].sum()
@@ -340,13 +362,14 @@ def calibration() -> list[np.ndarray]:
 def zones() -> list[np.ndarray]:
     """Households in zones, with totals of zones and of all of them together."""
     from synthpop import Margin, Survey
-    from synthpop.calibration import balance_zones
+    from synthpop.calibration import WeightLimits, balance_zones
 
     survey = Survey(keys_with_holes().assign(w=2.0), weight="w", household="hid")
     places = pd.DataFrame({"zone": ["x", "y", "z"]})
     homes = Margin(places.assign(total=[9.0, 12.0, 0.0]), level="household")
     ill = Margin(pd.DataFrame({"ill": ["flu"], "total": [24.0]}), importance=50.0)
-    result = balance_zones(survey, places, [homes, ill], bounds=(0.1, 9.0), seed=1)
+    limits = WeightLimits(ratio=(0.1, 9.0), weight=(0.01, 8.0))
+    result = balance_zones(survey, places, [homes, ill], bounds=limits, seed=1)
     return [result.controls["balanced"].to_numpy(), result.controls["achieved"].to_numpy()]
 
 

@@ -154,7 +154,7 @@ def test_a_new_measure_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_measure_gives_the_numbers_of_its_entry(name: str) -> None:
-    survey = load_demo_survey().frame.iloc[:1500]
+    survey = load_demo_survey().frame.iloc[:300]
     assessment = riskeval.assess(
         survey, keys=["age", "rb090", "pb220a"], sensitive=["pl030"], numeric=["hincome"],
         weights="rb050", household="db030", limits={"alpha": 0.5}, measures=[name],

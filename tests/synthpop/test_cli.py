@@ -12,6 +12,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -44,8 +45,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_run_writes_population_and_report_and_stays_quiet(folder: Path) -> None:
-    done = in_a_process("run", "run.toml", "--workers", 2, cwd=folder)
+@pytest.mark.parametrize("way", [call, pytest.param(in_a_process, marks=pytest.mark.slow)])
+def test_run_writes_population_and_report_and_stays_quiet(folder: Path, way: Any) -> None:
+    done = way("run", "run.toml", "--workers", 2, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Synthetic population of" in done.stdout
@@ -163,6 +165,7 @@ def test_version_and_help(tmp_path: Path) -> None:
     assert "demo" in in_a_process("--help", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow  # a second process; tests/test_crash.py has every state in this one
 def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
     text = TEXT.replace("scale = 2.0", "scale = 6.0\nrows_per_block = 600")
     (folder / "run.toml").write_text(text, encoding="utf-8")

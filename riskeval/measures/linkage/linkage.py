@@ -110,15 +110,10 @@ class RecordLinkage(Result):
             judged = " " + (
                 message(
                     "{n_unjudged} could not be compared and counts as not linked; of the other {n} "
-                    "records {rate_judged} are linked.",
-                    n_unjudged=plural(self.n_unjudged, "record"),
-                    n=count(n - self.n_unjudged),
-                    rate_judged=percent(self.rate_judged),
-                )
-                if self.n_unjudged == 1
-                else message(
-                    "{n_unjudged} could not be compared and count as not linked; of the other {n} "
-                    "records {rate_judged} are linked.",
+                    "records {rate_judged} are linked."
+                    if self.n_unjudged == 1
+                    else "{n_unjudged} could not be compared and count as not linked; of the other "
+                    "{n} records {rate_judged} are linked.",
                     n_unjudged=plural(self.n_unjudged, "record"),
                     n=count(n - self.n_unjudged),
                     rate_judged=percent(self.rate_judged),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synthpop.app.jobs import JobRequest, written_report
-from synthpop.app.protect.session import session_of
+from synthpop.app.protect.session import is_overridden, session_of
 from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.state import Source, opened
 from synthpop.app.workspace import Workspace
@@ -170,6 +170,10 @@ def export(request: JobRequest) -> Any:
         hint = f"There are: {', '.join(FORMATS)}."
         raise InputError.of("export", "format", f"{suffix!r} is not written", hint)
     session = session_of(request.workspace, state)
+    judged = session.verdict()
+    if judged.fatal and not is_overridden(state):
+        hint = "Change the file, or write on the page who releases it all the same, and why."
+        raise InputError.of("release", "file", judged.summary(), hint)
     name = f"{stem(state)}-protected{suffix}"
     released = release_file(
         session.data,

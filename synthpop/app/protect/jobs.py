@@ -129,6 +129,15 @@ def measure(request: JobRequest) -> Any:
     }
 
 
+def verdict(request: JobRequest) -> Any:
+    """Return what speaks against releasing the current file."""
+    judged = session_of(request.workspace, request.project.protect).verdict()
+    return {
+        "fatal": judged.fatal, "sentence": judged.summary(),
+        "not_tried": list(judged.not_tried),
+    }  # fmt: skip
+
+
 def apply(request: JobRequest) -> Any:
     """Run a method on the current file; returns the step as it is recorded."""
     session, step = session_of(request.workspace, request.project.protect), request.arguments
@@ -148,6 +157,7 @@ JOBS: dict[str, BackgroundJob] = {
     "apply": BackgroundJob(apply, "Protecting the file", _add_step),
     "levels": BackgroundJob(recode.levels, "Reading the file"),
     "recode": BackgroundJob(recode.run_recode, "Protecting the file", _add_step),
+    "verdict": BackgroundJob(verdict, "Judging the file"),
     "script": BackgroundJob(script, "Writing the script"),
     "run_file": BackgroundJob(run_file, "Writing the run file"),
     "report": BackgroundJob(report, "Writing the report"),

@@ -28,7 +28,7 @@ JOURNEY = Journey(
         "methods": Page("Protect", methods.render, methods.needs, has_keys),
         "search": Page("Make this file pass", search.render, ready=has_keys),
         "details": Page("Risk and utility", details_page.render, details_page.needs, has_keys),
-        "release": Page("Release", release.render, ready=has_keys),
+        "release": Page("Release", release.render, needs.release, has_keys),
     },
     jobs=JOBS | search.JOBS,
     needs=standing,
@@ -45,5 +45,6 @@ JOURNEY = Journey(
         "roles": take_suggestions,
         "meaning": data.set_meaning,
         "subset": data.set_subset,
+        "override": release.override,
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from synthpop.app.jobs import Need
-from synthpop.app.protect.session import file_stamp, steps_stamp
+from synthpop.app.protect.session import file_stamp, release_stamp, steps_stamp
 
 if TYPE_CHECKING:
     from synthpop.app.project import Project
@@ -39,6 +39,13 @@ def data(view: View) -> list[Need]:
 def roles(view: View) -> list[Need]:
     """Return the needs of the page of roles: the columns, and a suggested role of each."""
     return [*columns(view), *(Need("protect.suggest", need.stamp) for need in columns(view))]
+
+
+def release(view: View) -> list[Need]:
+    """Return the need of the page of the release: the verdict on the file."""
+    if not has_keys(view.project):
+        return []
+    return [Need("protect.verdict", release_stamp(view.project.protect))]
 
 
 def standing(view: View) -> list[Need]:

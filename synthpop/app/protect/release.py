@@ -1,13 +1,32 @@
-"""The page "Release": the protected file, reports, script and run file."""
+"""The page "Release": the verdict, the protected file, reports, script and run file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from htmltools import Tag, tags
 
-from synthpop.app.elements import ask, button, card, choose, report_buttons, select
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    choose,
+    command,
+    entry,
+    form,
+    more,
+    pending,
+    report_buttons,
+    select,
+    sentence,
+)
 from synthpop.app.protect.data import DECIMALS, SEPARATORS
 from synthpop.app.protect.exports import FORMATS, format_of
+from synthpop.app.protect.session import is_overridden, release_stamp
+from synthpop.app.texts import said_here
 from synthpop.app.view import View
+from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.text import join
 
 ORDERS = {
@@ -36,9 +55,56 @@ def _text_options(view: View) -> list[Tag]:
     ]  # fmt: skip
 
 
+def _verdict(view: View) -> Tag:
+    """Return what speaks against the file, and who releases it all the same."""
+    t, state = view.t, view.project.protect
+    judged = view.value("protect.verdict", release_stamp(state))
+    if judged is None:
+        waits = pending(view, "protect.verdict", t("Judging the file"), retry=t("Try again"))
+        return card(t("Verdict"), waits)
+    parts: list[Any] = [sentence(judged["sentence"], class_="fault" if judged["fatal"] else "lead")]
+    if judged["not_tried"]:
+        items = [tags.li(said_here(text)) for text in judged["not_tried"]]
+        parts.append(more(t("Not looked at ({n})", n=len(items)), tags.ul(*items)))
+    if judged["fatal"] and state.override is not None and is_overridden(state):
+        parts.append(
+            tags.p(
+                t(
+                    "{name} releases it all the same: {reason}",
+                    **state.override.model_dump(include={"name", "reason"}),
+                )
+            )
+        )
+    elif judged["fatal"]:
+        parts.append(form(
+            {"action": "override"}, t("Release it all the same"),
+            tags.p(t("The file can be written once somebody takes the decision. Name and reason "
+                     "are kept in the project.")),
+            tags.div(entry("override-name", t("Your name"), name="name", required=""),
+                     entry("override-reason", t("Reason"), name="reason", required=""),
+                     class_="fields"),
+            key="override",
+        ))  # fmt: skip
+    return card(t("Verdict"), *parts)
+
+
+def override(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the command that somebody releases the file against its verdict."""
+    stamp = release_stamp(view.project.protect)
+    judged = view.value("protect.verdict", stamp)
+    if judged is None:
+        raise InputError.of("release", "verdict", "is not there yet", "Wait for it.")
+    entries = message.get("entries", {})
+    return [command("protect.override", name=entries.get("name", ""),
+                    reason=entries.get("reason", ""), verdict=judged["sentence"],
+                    stamp=stamp)]  # fmt: skip
+
+
 def render(view: View) -> Tag:
     """Return the page."""
     t, state = view.t, view.project.protect
+    judged = view.value("protect.verdict", release_stamp(state))
+    is_blocked = judged is None or (judged["fatal"] and not is_overridden(state))
     suffix = view.choice("format", format_of(state))
     household = state.roles.household is not None
     order = view.choice("order", "households and members" if household else "records")
@@ -53,6 +119,7 @@ def render(view: View) -> Tag:
     version = view.choice("dta-version", versions[0][0])
     return tags.div(
         tags.h1(t("Release")),
+        _verdict(view),
         card(
             t("The protected file"),
             tags.p(t("Steps in effect: {n}.", n=state.position)),
@@ -72,7 +139,7 @@ def render(view: View) -> Tag:
             button(t("Write the file"),
                    ask("protect.export", format=suffix, order=order, dta_version=version,
                        separator=_chosen(view, "separator"), decimal=_chosen(view, "decimal")),
-                   kind="first", key="export"),
+                   kind="first", key="export", disabled=is_blocked),
         ),
         card(
             t("Report"),

@@ -9,6 +9,7 @@ from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import opened
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.messages.language import LANGUAGES, use_language
+from synthpop.microdata.runs.identity import digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,16 @@ def steps_stamp(state: ProtectState) -> str:
     return roles_stamp(state) + json.dumps(steps, sort_keys=True)
 
 
+def release_stamp(state: ProtectState) -> str:
+    """Return what the verdict on a file depends on, in short."""
+    return digest(steps_stamp(state))
+
+
+def is_overridden(state: ProtectState) -> bool:
+    """Whether somebody releases the file as it is against its verdict."""
+    return state.override is not None and state.override.stamp == release_stamp(state)
+
+
 def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
     """Return the file as it was read, or the chosen records of it."""
     frame = workspace.frame(opened(state.source, "file"))
@@ -52,7 +63,8 @@ def session_of(workspace: Workspace, state: ProtectState) -> ProtectionSession:
     from riskeval.session.steps import from_json, to_json
 
     def new() -> ProtectionSession:
-        return ProtectionSession(original(workspace, state), **state.roles.arguments())
+        drop = list(state.roles.identifiers)
+        return ProtectionSession(original(workspace, state), **state.roles.arguments(), drop=drop)
 
     session: ProtectionSession = workspace.once(f"session {roles_stamp(state)}", new)
     steps = (*session.steps, *session.undone)

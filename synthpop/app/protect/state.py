@@ -17,7 +17,7 @@ from synthpop.app.state import (
     with_type,
 )
 from synthpop.microdata.formats.tomlfile import Table
-from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.errors import Faults, InputError
 
 Role = Literal[
     "", "keys", "numeric", "weights", "household", "sensitive", "strata", "pram",
@@ -64,6 +64,15 @@ class Subset(Table):
     high: float | None = None
 
 
+class Override(Table):
+    """Who releases a file against its verdict, and why; it holds for this state of the file."""
+
+    name: str
+    reason: str
+    verdict: str  # what spoke against it, as a sentence
+    stamp: str  # of the roles and steps it was decided for
+
+
 class ProtectState(Table):
     """Everything that the journey needs to be repeated."""
 
@@ -75,6 +84,7 @@ class ProtectState(Table):
     position: int = Field(default=0, ge=0)
     limits: dict[str, float | None] = Field(default_factory=dict)
     k: int = Field(default=3, ge=2)
+    override: Override | None = None
     persons: ProtectState | None = None  # waits while the work is on its household file
 
     @property
@@ -230,11 +240,22 @@ def set_k(state: ProtectState, k: int) -> ProtectState:
     return state.model_copy(update={"k": k})
 
 
+def override(state: ProtectState, name: str, reason: str, verdict: str, stamp: str) -> ProtectState:
+    """Release the file although its verdict says not to; the record of the project keeps it."""
+    faults = Faults("release")
+    for what, text in (("name", name), ("reason", reason)):
+        if not text.strip():
+            faults.add(what, "is not given", hint="Write who decides, and why.")
+    faults.raise_if_any()
+    decided = Override(name=name.strip(), reason=reason.strip(), verdict=verdict, stamp=stamp)
+    return state.model_copy(update={"override": decided})
+
+
 COMMANDS: dict[str, Command] = {
     command.__name__: command
     for command in (
         open_file, set_reading, set_type, set_meaning, set_subset, set_sample, set_role, set_roles,
         add_step, take_steps, go_to, undo, redo, split_households, leave_households,
-        merge_households, set_limit, set_k,
+        merge_households, set_limit, set_k, override,
     )
 }  # fmt: skip

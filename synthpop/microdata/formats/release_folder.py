@@ -48,11 +48,15 @@ def write_release(target: Path, write: Callable[[Path], Mapping[str, Any]]) -> P
     return target
 
 
-def write_verdict(folder: Path, rows: Sequence[Mapping[str, str]], notes: Sequence[str]) -> None:
-    """Write what was judged, and what was not: what, word and reason of each row, and notes."""
+def write_verdict(
+    folder: Path, verdict: Mapping[str, object], rows: Sequence[Mapping[str, str]],
+    notes: Sequence[str],
+) -> None:  # fmt: skip
+    """Write the verdict on the file, what the page judges (what, word, reason), and notes."""
     names = ("what", "word", "reason")
     judged = [{name: row[name] for name in names if name in row} for row in rows]
-    text = json.dumps({"judged": judged, "notes": list(notes)}, indent=1, ensure_ascii=False)
+    content = {**verdict, "judged": judged, "notes": list(notes)}
+    text = json.dumps(content, indent=1, ensure_ascii=False)
     (folder / VERDICT).write_text(text + "\n", encoding="utf-8")
 
 

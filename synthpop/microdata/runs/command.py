@@ -40,6 +40,16 @@ DtaVersion = Annotated[
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put an apostrophe before text that begins a formula.")
 ]
+LedgerFolder = Annotated[
+    Path | None, typer.Option("--ledger", help="Register of releases: asked before, told after.")
+]
+Facts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fact", help="What the ledger keeps, as recipients=TEXT; also recodings, randomness, "
+        "wave (time of the data), date, despite (reason to release although it objects)."
+    ),
+]  # fmt: skip
 Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
 
 NO_LIBRARY = "Is memory limited (ulimit -v), or the installation incomplete?"

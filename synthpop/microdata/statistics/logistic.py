@@ -15,6 +15,7 @@ import numpy as np
 MOST_STEPS = 50
 CHUNK = 100_000
 LARGEST = 30.0  # scores are cut here: separated records have probabilities 1e-13 and 1 - 1e-13
+SHRINKS_FAST = 0.2  # share of the last gain that the next may have before derivatives are new
 DEPENDENT = 1e-11  # smallest eigenvalue of the crossed design with unit diagonal
 
 
@@ -56,33 +57,33 @@ class Categories:
     """An intercept and the indicators of all levels of variables, coded from 0."""
 
     def __init__(self, codes: Sequence[np.ndarray], n: int) -> None:
-        starts = np.concatenate([[1], 1 + np.cumsum([int(c.max()) + 1 for c in codes])]).astype(int)
-        self.columns = [np.zeros(n, dtype=np.int64)]
-        self.columns += [c + start for c, start in zip(codes, starts[:-1], strict=True)]
-        self.n_columns = int(starts[-1])
+        self.codes = [np.zeros(n, dtype=np.int64), *codes]
+        self.sizes = [int(code.max(initial=0)) + 1 for code in self.codes]
+        self.starts = np.cumsum([0, *self.sizes])[:-1].tolist()
+        self.n_columns = sum(self.sizes)
 
     def scores(self, beta: np.ndarray) -> np.ndarray:
         """Return Z beta."""
-        return np.asarray(np.sum([beta[column] for column in self.columns], axis=0))
+        total = np.zeros(len(self.codes[0]))
+        for code, start, size in zip(self.codes, self.starts, self.sizes, strict=True):
+            total += beta[start : start + size][code]
+        return total
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Return Z' values."""
-        total = np.zeros(self.n_columns)
-        for column in self.columns:
-            total += np.bincount(column, weights=values, minlength=self.n_columns)
-        return total
+        pairs = zip(self.codes, self.sizes, strict=True)
+        return np.concatenate([np.bincount(code, values, size) for code, size in pairs])
 
     def crossed(self, values: np.ndarray) -> np.ndarray:
         """Return Z' diag(values) Z from crossed counts."""
-        k = self.n_columns
-        total = np.zeros(k * k)
-        for i, one in enumerate(self.columns):
-            for other in self.columns[i:]:
-                products = np.bincount(one * k + other, weights=values, minlength=k * k)
-                total += products
-                if one is not other:
-                    total += products.reshape(k, k).T.ravel()
-        return total.reshape(k, k)
+        total = np.zeros((self.n_columns, self.n_columns))
+        variables = list(zip(self.codes, self.starts, self.sizes, strict=True))
+        for i, (code, start, size) in enumerate(variables):
+            for other, column, k in variables[i:]:
+                table = np.bincount(code * k + other, values, size * k).reshape(size, k)
+                total[start : start + size, column : column + k] = table
+                total[column : column + k, start : start + size] = table.T
+        return total
 
 
 Design = Matrix | Categories
@@ -101,7 +102,8 @@ def fit_logistic(
     design = Matrix(design) if isinstance(design, np.ndarray) else design
     beta = np.zeros(design.n_columns)
     loss, p = _loss(design, y, weights, beta, ridge)
-    information, converged = design.crossed(weights * p * (1 - p)), False
+    information = crossed = design.crossed(weights * p * (1 - p))
+    is_fresh, last_gain, converged = True, np.inf, False
     for _ in range(MOST_STEPS):
         # 1. Newton step; a ridge makes it unique, else, of all solutions, the shortest where
         # columns depend on each other.
@@ -119,11 +121,19 @@ def fit_logistic(
                 break
             factor /= 2
         gain, beta, loss, p = loss - new_loss, trial, new_loss, new_p
-        information = design.crossed(weights * p * (1 - p))
-        if abs(gain) <= 1e-10 * (abs(loss) + 1e-3):
+        is_small = abs(gain) <= 1e-10 * (abs(loss) + 1e-3)
+        if is_small and is_fresh:
             converged = True
             break
-    return Logistic(beta, p, information, _rank(design.crossed(weights)), converged)
+        # 3. Second derivatives cost most: they stay while steps shrink fast, and the last step,
+        # which decides, has its own.
+        is_fresh = is_small or factor < 1 or not 0 <= gain <= SHRINKS_FAST * last_gain
+        last_gain = np.inf if is_fresh else gain
+        if is_fresh:
+            information = design.crossed(weights * p * (1 - p))
+    information = design.crossed(weights * p * (1 - p))
+    rank = _rank(4 * crossed)  # with all probabilities at one half: four times a quarter
+    return Logistic(beta, p, information, rank, converged)
 
 
 def _loss(

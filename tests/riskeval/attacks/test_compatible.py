@@ -35,7 +35,7 @@ def holes(real: tuple[int, ...], released: tuple[int, ...]) -> int:
     return sum(b == HOLE and a != HOLE for a, b in zip(real, released, strict=True))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(ROW, max_size=6, unique=True), st.lists(ROW, max_size=8, unique=True))
 def test_rows_are_those_of_all_pairs(real: list, released: list) -> None:
     expected = set()
@@ -50,7 +50,7 @@ def test_rows_are_those_of_all_pairs(real: list, released: list) -> None:
 HOME = st.lists(ROW, min_size=1, max_size=4)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(HOME, min_size=1, max_size=3), st.lists(HOME, min_size=1, max_size=4))
 def test_households_are_those_of_all_permutations(real: list, released: list) -> None:
     expected = set()

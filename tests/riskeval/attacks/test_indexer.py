@@ -13,7 +13,7 @@ def by_dictionary(values: list) -> list[int]:
     return [met.setdefault(value, len(met)) for value in values]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(-(2**62), 2**62), max_size=9), max_size=6))
 def test_numbers_agree_with_a_dictionary(parts: list[list[int]]) -> None:
     numberer = Indexer()
@@ -43,7 +43,7 @@ def test_compiled_and_plain_loop_agree() -> None:
 CODES = st.lists(st.tuples(*[st.integers(0, 40)] * 3), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(CODES, st.sampled_from([[2, 3, 2], [2**29, 2**29, 2**29]]))
 def test_rows(rows: list[tuple[int, ...]], sizes: list[int]) -> None:
     """Codes beyond the expected range, and sizes that do not fit into one integer."""
@@ -52,7 +52,7 @@ def test_rows(rows: list[tuple[int, ...]], sizes: list[int]) -> None:
     assert numberer.size == len(set(rows))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=4), min_size=1, max_size=8))
 def test_multisets(bags: list[list[int]]) -> None:
     codes = np.array([code for bag in bags for code in bag])

@@ -215,7 +215,7 @@ def files(draw):
     return pd.concat([own, both], ignore_index=True), pd.concat([other, both], ignore_index=True)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     files(),
     st.sampled_from(["any", "every"]),

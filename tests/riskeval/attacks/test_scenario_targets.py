@@ -161,7 +161,7 @@ LEVELS = st.sampled_from(["p", "q", "r", None])
 VALUES = st.sampled_from([0.0, 10.0, 10.5, -10.0, math.nan])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(KEYS, LEVELS, VALUES), max_size=8),
     st.lists(st.tuples(KEYS, LEVELS, VALUES), max_size=10),

@@ -355,7 +355,7 @@ def tables(draw):
     return sample, population
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(tables(), st.sampled_from(["value", "zero"]), st.sampled_from(["wildcard", "category"]))
 def test_agrees_with_the_double_loop_of_the_book(files, rule: str, missing: str) -> None:
     sample, population = files

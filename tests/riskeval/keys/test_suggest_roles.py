@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from riskeval import ProtectionSession, suggest_roles
-from riskeval.keys.concepts import concept_of
 from riskeval.runfiles.template import plan_text
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.reading.lexicon import concept_of
 from synthpop.microdata.roles.demo_survey import load_demo_survey
 
 

@@ -72,7 +72,7 @@ def test_records_whose_group_shrank_count_nothing() -> None:
     assert risk.minimal == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_sums_over_the_matrix_are_means_over_records(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 12))

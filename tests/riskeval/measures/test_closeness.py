@@ -50,7 +50,7 @@ def costs(levels, kind):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 2), st.sampled_from(sorted(TREE))), min_size=2, max_size=12

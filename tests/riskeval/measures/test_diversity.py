@@ -59,7 +59,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     rows=ROWS,
     missing=st.sampled_from(TREATMENTS),

@@ -99,7 +99,7 @@ ROUTES = {
 
 
 @pytest.mark.parametrize("route", ROUTES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(codes=CODES, missing=st.sampled_from(TREATMENTS), alpha=st.sampled_from([0.0, 0.3, 1.0]))
 def test_agrees_with_naive(route, codes, missing, alpha):
     alpha = alpha if missing == "wildcard" else 1.0

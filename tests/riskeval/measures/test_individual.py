@@ -98,7 +98,7 @@ def test_compiled_and_plain_kernel_agree(monkeypatch):
     np.testing.assert_allclose(fast, plain, rtol=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(f=st.floats(1, 80), ratio=st.floats(1.0001, 1e6), more=st.floats(1.001, 3))
 def test_falls_with_f_and_with_the_population(f, ratio, more):
     one, rarer_sample, larger = risk_of_cells(

@@ -99,7 +99,7 @@ def brute(x: np.ndarray, y: np.ndarray, norm: int):
 
 
 class TestDistance:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(
         st.lists(st.tuples(*[st.integers(0, 4)] * 4), min_size=2, max_size=12),
         st.sampled_from(["euclidean", "manhattan"]),
@@ -204,7 +204,7 @@ class TestDistance:
         assert risk.rate_judged == pytest.approx(risk.rate * 20 / 19)
         assert "1 record could not be compared and counts as not linked" in risk.summary()
 
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=20, deadline=None)
     @given(st.integers(0, 10_000), st.sampled_from(["euclidean", "manhattan"]))
     def test_partial_distances_agree_with_all_pairs(self, seed: int, metric: str) -> None:
         rng = np.random.default_rng(seed)
@@ -291,7 +291,7 @@ class TestDistance:
 
 
 class TestGower:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(
         st.lists(
             st.tuples(

@@ -150,11 +150,19 @@ def whole_table_fit(
     return np.asarray(model.fit(tol=1e-12, maxiter=200).fittedvalues)
 
 
-@pytest.mark.parametrize("fit", ["book", "exact"])
-@pytest.mark.parametrize("method", ["poisson", "clogg-eliason", "pseudo-ml", "weighted"])
 @pytest.mark.parametrize(
-    "formula",
-    ["~ area + job + age", "~ job * C(area) + age", "~ C(area):job + C(age)", "~ age:job + area"],
+    ("formula", "method", "fit"),
+    [  # each method in both fits, each formula with half of them
+        (formula, method, fit)
+        for n, (method, fit) in enumerate(
+            product(["poisson", "clogg-eliason", "pseudo-ml", "weighted"], ["book", "exact"])
+        )
+        for formula in (
+            ["~ area + job + age", "~ C(area):job + C(age)"]
+            if n % 2
+            else ["~ job * C(area) + age", "~ age:job + area"]
+        )
+    ],
 )
 def test_all_methods_agree_with_a_fit_of_the_whole_table(
     formula: str, method: str, fit: str

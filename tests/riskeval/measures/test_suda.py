@@ -62,7 +62,7 @@ def small_codes(draw: st.DrawFn) -> np.ndarray:
     return np.array(draw(st.lists(cells, min_size=n * q, max_size=n * q))).reshape(n, q)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(small_codes(), st.sampled_from(["exclude", "category", "wildcard"]), st.data())
 def test_the_search_finds_what_exhaustive_search_finds(
     codes: np.ndarray, missing: str, data: st.DataObject

@@ -71,7 +71,7 @@ def test_table_2_of_the_global_risk_paper(limits, nodes):
         assert len(sizes) == 0 or sizes.min() >= 4
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     cells=st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=4, max_size=25),
     k=st.integers(1, 4),
@@ -170,7 +170,7 @@ def test_a_lattice_without_solution_says_so():
         minimal_generalization(pd.DataFrame({"a": [1, 2, 3]}), {"a": [{1: 1, 2: 2, 3: 3}]}, k=2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     cells=st.lists(
         st.tuples(st.integers(0, 9), st.one_of(st.none(), st.sampled_from("abcd"))),

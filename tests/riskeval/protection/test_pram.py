@@ -35,7 +35,7 @@ def naive_invariant(p, diagonal, alpha):
     ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     counts=st.lists(st.integers(1, 500), min_size=2, max_size=6),
     alpha=st.floats(0, 1),

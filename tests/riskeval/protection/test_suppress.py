@@ -89,7 +89,7 @@ def files(draw):
     ("missing", "alpha"),
     [*((name, 1.0) for name in TREATMENTS), ("wildcard", 0.5), ("wildcard", 0.0)],
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(frame=files(), k=st.integers(1, 3), by=st.booleans())
 def test_no_violation_is_left_under_a_naive_count(missing, alpha, frame, k, by):
     keys = [name for name in frame if name != "g"]

@@ -28,7 +28,7 @@ def test_small_examples(name: str) -> None:
     check(name, book.TABLES[name]())
 
 
-LONG = ("random-protection", "population")
+LONG = ("random-protection", "population", "microaggregation")
 
 
 @pytest.mark.parametrize(

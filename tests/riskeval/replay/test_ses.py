@@ -339,6 +339,7 @@ def test_errors_add_up(original: pd.DataFrame, released: dict[str, pd.DataFrame]
     assert gap == pytest.approx(24.1365888, abs=1e-6)
 
 
+@pytest.mark.slow  # protects and measures a file ten times
 def test_risk_and_utility_fall_along_both_paths(original: pd.DataFrame) -> None:
     session = releases.declare(original)
     session.local_suppression(k=3, importance=releases.IMPORTANCE)

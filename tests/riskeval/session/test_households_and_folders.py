@@ -192,6 +192,7 @@ def test_copies_that_a_killed_save_left_go_at_the_next_save_or_load(tmp_path):
     assert not left[0].exists()
 
 
+@pytest.mark.slow  # a second process; tests/test_crash.py has every state in this one
 def test_a_save_that_was_killed_leaves_nothing_behind_the_next_one(tmp_path):
     folder = session().save(tmp_path / "job")
     code = (

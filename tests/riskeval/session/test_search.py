@@ -88,13 +88,12 @@ def test_within_means_that_every_limit_holds(people):
 
 @pytest.mark.parametrize(
     ("name", "limit"),
-    [("smallest_l", 2), ("l_diversity", 0), ("t_closeness", 0.4), ("beta_likeness", 9),
-     ("dis_suda", 0.001), ("t_closeness: ill", 0.4)],
+    [("smallest_l", 2), ("beta_likeness", 9), ("dis_suda", 0.001), ("t_closeness: ill", 0.4)],
 )  # fmt: skip
 def test_every_number_of_the_risks_of_a_session_can_be_a_limit(people, name, limit):
     ill = np.where(people["income"] > people["income"].median(), "yes", "no")
     session = started(people.assign(ill=ill), sensitive=["ill"])
-    result = search_plans(session, limits={name: limit}, plans=8, seed=1)
+    result = search_plans(session, limits={name: limit}, plans=4, seed=1)
     (number,) = result.limits
     values = result.plans[number]
     expected = values >= limit if name == "smallest_l" else values <= limit

@@ -486,3 +486,17 @@ def test_steps_of_the_book_on_the_earnings_survey(tmp_path):
     assert after["expected_reidentifications"] < before["expected_reidentifications"]
     assert 0 < job.utility().table.loc[("numeric keys", "IL1s"), "current"] < 0.1
     assert "509 to 0" in job.report(tmp_path / "ses.html").read_text()
+
+
+def test_columns_that_never_leave_are_not_judged(tmp_path):
+    frame = people().assign(phone=[f"+43 1 555 {n:04d}" for n in range(400)])
+    roles = {"keys": ["region", "sex"], "weights": "w", "household": "hid"}
+    assert "phone" in ProtectionSession(frame, **roles).verdict().summary()
+    job = ProtectionSession(frame, **roles, drop="phone")
+    assert "phone" not in job.verdict().summary()
+    assert ProtectionSession.load(job.save(tmp_path / "saved")).roles.drop == ("phone",)
+    assert "Left out of the release" in job.report(tmp_path / "page.html").read_text("utf-8")
+    with pytest.raises(InputError, match="'sex' is a key"):
+        ProtectionSession(frame, **roles, drop=["sex"])
+    without = ProtectionSession(frame, **roles, drop=["phone", "w", "hid"]).verdict()
+    assert not any({"w", "hid"} & set(found.columns) for found in without.evidence)

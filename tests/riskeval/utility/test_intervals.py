@@ -64,7 +64,7 @@ def test_coverage_rates_of_the_book() -> None:
         assert not np.allclose(both, rates / 100, atol=0.001)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(*[st.floats(-5, 5) for _ in range(2)], *[st.floats(0.01, 5) for _ in range(2)])
 def test_overlap_is_symmetric_bounded_and_naive(a: float, b: float, p: float, q: float) -> None:
     value = float(overlap(a, a + p, b, b + q))

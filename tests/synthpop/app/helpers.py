@@ -103,9 +103,20 @@ def do(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"action": "command", "name": name, "arguments": arguments}
 
 
-def protecting(folder: Path, name: str = "survey.parquet") -> Tab:
+def released(**arguments: Any) -> list[dict[str, Any]]:
+    """Return messages that write the file although its amounts are unchanged."""
+    decision = {"name": "A. Officer", "reason": "invented persons"}
+    return [
+        do("choose_page", page="release"), {"action": "override", "entries": decision},
+        {"action": "job", "name": "protect.export", "arguments": arguments},
+    ]  # fmt: skip
+
+
+def protecting(
+    folder: Path, name: str = "survey.parquet", frame: pd.DataFrame | None = None
+) -> Tab:
     """Return a tab in the journey "protect", with a file and roles."""
-    tab = open_tab(folder, people(), name)
+    tab = open_tab(folder, people() if frame is None else frame, name)
     roles = {
         "region": "keys", "sex": "keys", "age": "keys", "income": "numeric", "weight": "weights",
         "hid": "household", "job": "sensitive",

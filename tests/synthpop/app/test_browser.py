@@ -12,6 +12,7 @@ from tests.synthpop.app.browsing import (
     FIRST_RUN,
     Server,
     download,
+    download_release,
     new_page,
     open_to_protect,
     take_roles,
@@ -48,8 +49,7 @@ def test_protect_from_upload_to_report(page: Any, survey: Path) -> None:
     page.wait_for_selector("#step-1[aria-current=step]")
     assert page.inner_text("h1") == "Protect"
 
-    page.click("#page-release")
-    file = download(page, "#export")
+    file = download_release(page)
     assert file.name == "survey-protected.csv"
     assert set(pd.read_csv(file)["age"]) == {"0-40", "41-90"}
     report = download(page, "#report-external").read_text()

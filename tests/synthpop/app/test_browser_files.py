@@ -17,6 +17,7 @@ from synthpop.microdata.messages.text import count
 from tests.reference_data import survey_data
 from tests.synthpop.app.browsing import (
     download,
+    download_release,
     give_role,
     open_to_protect,
     take_roles,
@@ -73,9 +74,8 @@ def test_protect_a_survey_file(page: Any, tmp_path: Path, name: str) -> None:
     page.wait_for_selector(".bar:not(.older) .figure.met >> nth=0")
     assert violations(page).splitlines()[-1].split("→")[-1].strip().startswith("0 ")
 
-    page.click("#page-release")
+    file = download_release(page)
     assert "<html" in download(page, "#report-internal").read_text()
-    file = download(page, "#export")
     assert file.suffix == suffix
     released = read_table(file)
     assert len(released) == len(frame)

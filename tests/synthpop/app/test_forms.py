@@ -10,7 +10,14 @@ import pytest
 
 from riskeval import protect
 from riskeval.protection.entry import ProtectionMethod
-from synthpop.app.forms import make_form, protection_forms, read_form
+from synthpop.app.create.recipe_page import forms as recipe_forms
+from synthpop.app.elements import option_fields
+from synthpop.app.forms import Form, make_form, protection_forms, read_form
+from synthpop.app.labels import LABELS, WORDS
+from synthpop.app.project import Project
+from synthpop.app.protect.details_page import detail_forms
+from synthpop.app.texts import translate
+from synthpop.app.view import View
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.methods import Method
 from synthpop.microdata.messages.parameters import Whole
@@ -124,3 +131,22 @@ def test_every_method_has_a_form_with_help() -> None:
         for option in form.options:
             if option.name != "seed":
                 assert option.help or option.choices or option.from_role, (verb, option.name)
+
+
+def options_of(form: Form) -> set[str]:
+    """Names of the options of a form and of the records that they take."""
+    inner = [options_of(one) for option in form.options for one in option.forms]
+    return {option.name for option in form.options}.union(*inner)
+
+
+def test_options_are_called_by_the_terms_of_the_field() -> None:
+    text = str(option_fields(protection_forms()["add_noise"], ["income"], View(Project()).t, {}))
+    assert "Noise level" in text
+    assert "noise with the covariance of the data" in text
+    all_forms = {**protection_forms(), **detail_forms(), **recipe_forms()}
+    names = set().union(*map(options_of, all_forms.values()))
+    assert {key.split(".")[-1] for key in LABELS} <= names, "a label of no option"
+    same = {"Formula", "Median", "Person", "person", "median"}
+    words = set(LABELS.values()) | set(WORDS.values())
+    english = {text for text in words if translate("de", text) == text}
+    assert english <= same | {"Moments"}

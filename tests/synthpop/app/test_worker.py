@@ -25,11 +25,9 @@ def test_a_job_can_be_cancelled_and_the_next_one_runs(tmp_path: Path) -> None:
     plain = project.model_dump(mode="json")
     worker = Worker(tmp_path)
     try:
-        worker.warm("create")  # before the child is there
         answer = worker.call("protect.columns", plain, {})
         assert answer.value["records"] == 240
         assert answer.notes == ()
-        wait_for(lambda: any(tmp_path.glob("tmp*/data-1.parquet")))  # a survey to compile with
         fault = worker.call("protect.quick_risk", plain, {})
         assert "key" in fault.fault  # and the child lives on
         first = worker.pid
@@ -47,6 +45,15 @@ def test_a_job_can_be_cancelled_and_the_next_one_runs(tmp_path: Path) -> None:
             worker.call("protect.columns", plain, {})
     finally:
         worker.stop()
+
+
+@pytest.mark.slow  # the child compiles
+def test_a_child_can_be_warmed_before_it_is_there(tmp_path: Path) -> None:
+    worker = Worker(tmp_path)
+    worker.warm("create")
+    worker.start()
+    wait_for(lambda: any(tmp_path.glob("tmp*/data-1.parquet")))  # a survey to compile with
+    worker.stop()
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

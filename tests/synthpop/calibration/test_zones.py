@@ -9,10 +9,15 @@ import pandas as pd
 import pytest
 
 from synthpop import Margin, Survey
-from synthpop.calibration import balance_zones
+from synthpop.calibration import WeightLimits, balance_zones
 from synthpop.calibration.zone_problem import zone_problem
 from synthpop.calibration.zone_solver import solve_zones
-from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, InputError
+from synthpop.microdata.messages.errors import (
+    ConvergenceWarning,
+    Faults,
+    InputError,
+    MicrodataWarning,
+)
 from tests.reference_data import SHARED
 from tests.small import small_frame
 
@@ -224,7 +229,8 @@ def test_weights_are_those_of_raking_in_turn() -> None:
     faults = Faults("zones")
     problem = zone_problem(survey, ZONES, margins, None, faults)
     assert problem is not None
-    weights = solve_zones(problem, tolerance=1e-9, max_iterations=50).of(problem, np.arange(6))
+    solved = solve_zones(problem, tolerance=1e-9, max_iterations=50)
+    weights = solved.of(problem, 0, problem.matrix, np.arange(6))
     size = survey.frame["size"].to_numpy()[survey.household_order[survey.household_offsets[:-1]]]
     naive = np.tile(survey.household_weights / 6, (6, 1))
     region = ZONES["region"].to_numpy()
@@ -301,3 +307,96 @@ def test_bounds_hold_weights_near_their_start() -> None:
     with pytest.warns(ConvergenceWarning, match="target 60, nearest 40"):
         bounded = balance_zones(survey, zones, homes, bounds=(0.5, 2.0), seed=1)
     assert bounded.controls["achieved"].tolist() == [40.0]
+
+
+def test_weights_and_counts_keep_within_absolute_bounds() -> None:
+    frame = pd.DataFrame({"hid": [1, 2, 2, 3], "w": 10.0})
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({"zone": ["a", "b"]})
+    homes = Margin(zones.assign(total=[30.0, 60.0]), level="household")
+    persons = Margin(pd.DataFrame({"zone": ["a"], "total": [55.0]}), importance=1000.0)
+    free = balance_zones(survey, zones, [homes, persons], seed=1)
+    bounded = balance_zones(
+        survey, zones, [homes, persons], bounds=WeightLimits(weight=(2.0, 21.0)), seed=1
+    )
+    most = {}
+    for name, result in (("free", free), ("bounded", bounded)):
+        assert result.controls["gap"].tolist()[:2] == [0.0, 0.0]
+        by_household = result.survey.frame.drop_duplicates(["zone", "hid"])
+        most[name] = by_household.query("zone == 'a'").groupby("hid")["count"].sum()
+    assert most["free"][2] == 25  # couples
+    assert most["bounded"][2] == 21
+    assert (most["bounded"] >= 2).all()
+
+
+def test_counts_do_not_leave_the_bounds_for_totals() -> None:
+    """Zone n1 has twice its share of couples; the limits hold the weights of each of them."""
+    rng = np.random.default_rng(2)
+    size = np.repeat([1, 2], [30, 10])
+    households = np.repeat(np.arange(40), size)
+    frame = pd.DataFrame({"hid": households, "w": 5.0, "age": rng.integers(20, 80, 50)})
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({"zone": ["n1", "n2"]})
+    homes = Margin(zones.assign(total=[100.0, 100.0]), level="household")
+    persons = Margin(pd.DataFrame({"zone": ["n1"], "total": [160.0]}), importance=1000.0)
+
+    def most(bounds) -> int:
+        result = balance_zones(survey, zones, [homes, persons], bounds=bounds, seed=1)
+        rows = result.survey.frame.drop_duplicates("zone_household").query("zone == 'n1'")
+        assert result.controls["gap"].tolist()[:2] == [0.0, 0.0]
+        return int(rows.groupby("hid")["count"].sum().max())
+
+    assert most(None) > 4
+    assert most(WeightLimits(weight=(0.0, 4.0))) == 4
+    assert most((0.0, 1.5)) == 4  # of a start weight of 2.5
+    assert most(WeightLimits(weight=(1.0, 3.7))) == 4
+    for wrong in ((2.0, 1.0), (-1.0, 2.0), (2.0, 3.0)):
+        with pytest.raises(InputError, match="weight limits"):
+            balance_zones(survey, zones, homes, bounds=wrong, seed=1)
+
+
+def test_larger_areas_take_over_what_zones_miss() -> None:
+    """Many zones each miss a little; their region hardly does."""
+    rng = np.random.default_rng(5)
+    zones = pd.DataFrame({"region": "r", "zone": np.arange(40)})
+    homes = Margin(zones[["zone"]].assign(total=rng.integers(20, 40, 40)), level="household")
+    n = int(homes.targets.sum())
+    old = Margin(pd.DataFrame({"region": ["r"], "old": [True], "total": [round(0.37 * n)]}),
+                 importance=1000.0)  # fmt: skip
+    women = zones[["zone"]].assign(sex="f", total=(1.2 * homes.targets).round())
+    result = balance_zones(sample(), zones, [homes, old, Margin(women, importance=1000.0)], seed=1)
+    gaps = result.controls.set_index("margin")["gap"].abs()
+    assert (gaps["households by zone"] == 0).all()
+    assert gaps[old.label] <= 1
+    assert gaps["persons by zone x sex"].max() <= 1
+
+
+def test_totals_of_the_country_at_a_tenth() -> None:
+    people = truth()
+    tenth = balance_zones(
+        sample(), ZONES, [item.scaled(0.1) for item in controls(people)[:2]], seed=1
+    )
+    homes = len(people.drop_duplicates("hid"))
+    assert abs(tenth.persons()["zone_household"].nunique() - homes / 10) <= 1
+    assert tenth.controls["gap"].abs().max() < 2
+
+
+def test_a_region_without_a_sample_borrows_from_the_most_similar_and_says_so() -> None:
+    frame = pd.DataFrame({
+        "hid": np.arange(120), "region": np.repeat(["old", "young"], 60),
+        "age": np.r_[np.tile([70, 80, 30], 20), np.tile([20, 30, 70], 20)], "w": 5.0,
+    })  # fmt: skip
+    frame["over_60"] = frame["age"] > 60
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({"region": ["young", "old", "none"], "zone": ["y", "o", "n"]})
+    over = pd.DataFrame({"zone": ["y", "o", "n"], "over_60": True, "total": [10.0, 70.0, 60.0]})
+    margins = [
+        Margin(zones[["zone"]].assign(total=100.0), level="household"), Margin(over),
+    ]  # fmt: skip
+    with pytest.warns(MicrodataWarning, match="none from old"):
+        result = balance_zones(survey, zones, margins, within="region", seed=1)
+    assert result.borrowed == {"none": ("old",)}
+    assert "borrow" in result.summary()
+    assert (result.controls["gap"] == 0).all()
+    made = result.persons()
+    assert set(made.loc[made["zone"] == "n", "hid"]) <= set(range(60))

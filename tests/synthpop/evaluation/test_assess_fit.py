@@ -401,15 +401,15 @@ def test_scores_are_those_of_a_logistic_regression() -> None:
 
 def test_pmse_ratio_is_one_by_chance_and_grows_with_a_fault() -> None:
     rng = np.random.default_rng(2)
-    n, size = 3000, 40_000
+    n, size = 3000, 10_000
     sample = drawn(rng, n)
     weights = rng.uniform(1, 4, n)
     fair, shifted = [], []
-    for _ in range(40):
+    for _ in range(15):
         rows = rng.choice(n, size, p=weights / weights.sum())
         fair.append(pmse_of_codes(sample, [c[rows] for c in sample], weights, n).ratio)
         shifted.append(pmse_of_codes(sample, drawn(rng, size, 0.1), weights, n).ratio)
-    assert np.mean(fair) == pytest.approx(1, abs=0.05)
+    assert np.mean(fair) == pytest.approx(1, abs=0.1)
     assert min(shifted) > 5
     small = [
         pmse_of_codes(sample, [c[rows] for c in sample], weights, n)
@@ -477,7 +477,7 @@ def test_expected_counts_are_those_of_the_reference() -> None:
 # the parts
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.floats(-1e6, 1e6, allow_nan=False), min_size=1, max_size=40),
     st.lists(st.floats(-1e7, 1e7, allow_nan=False), min_size=1, max_size=40),

@@ -169,13 +169,13 @@ def test_the_error_is_that_over_folds() -> None:
     assert error == pytest.approx(gap.std(ddof=1) / 2)
 
 
-@pytest.mark.parametrize("method", ["binned", "regression", "pmm", LinearRegression()])
+@pytest.mark.parametrize("method", ["binned", "pmm", LinearRegression()])
 def test_every_way_to_draw_numbers_is_judged(method) -> None:
     stages = {
         "status": Continuous("income", method=method, predictors=["status"]),
         "nothing": Continuous("income", method=method, predictors=[]),
     }
-    found = cross_validate(small_survey(), "income", stages, seed=1, draws=40)
+    found = cross_validate(small_survey(150), "income", stages, seed=1, draws=40)
     assert found.best == "status"
     assert found.score == "crps"
     row = found.table.set_index("candidate")

@@ -88,7 +88,7 @@ def test_codes_take_the_smallest_type(n: int, dtype: str) -> None:
     assert smallest_int(n) == dtype
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(-1, 3), st.integers(-1, 1), st.integers(-1, 4)),

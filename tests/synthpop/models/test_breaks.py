@@ -96,7 +96,7 @@ def naive_class(x: float, limits: list[float]) -> int:
     return len(negative) + 1 + found[0] if found else -1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(-6, 6), min_size=2, max_size=7, unique=True).map(sorted),
     st.lists(st.integers(-8, 8), min_size=1, max_size=20),
@@ -112,7 +112,7 @@ def test_classes_follow_the_equation(limits: list[int], values: list[int]) -> No
             assert lower[code] <= value <= upper[code]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.booleans())
 def test_breaks_hold_every_value(values: list[float], equidist: bool) -> None:
     zeros = 0.0 in values

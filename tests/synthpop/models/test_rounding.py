@@ -17,7 +17,7 @@ TABLES = arrays(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TABLES, st.integers(0, 1000))
 def test_cells_and_all_totals_stay_within_one(table: np.ndarray, seed: int) -> None:
     counts = controlled_rounding(table, np.random.default_rng(seed))

@@ -115,9 +115,9 @@ def levels(survey: Survey, name: str) -> set[Any]:
 
 
 def every_sample(number: int, but: Any = None) -> pytest.MarkDecorator:
-    """Every damage in the slow suite; the quick one has every third, others for the next test."""
+    """Every damage in the slow suite; the quick one has every sixth, others for the next test."""
     damages = [
-        damage if (k + number) % 3 == 0 else pytest.param(damage, marks=pytest.mark.slow)
+        damage if (k + number) % 6 == 0 else pytest.param(damage, marks=pytest.mark.slow)
         for k, damage in enumerate(DAMAGES)
         if damage is not but
     ]

@@ -173,7 +173,8 @@ def test_dask_that_is_not_installed_names_the_extra(fitted, monkeypatch) -> None
 
 
 @pytest.fixture(scope="module")
-def dask_cluster():
+def dask_processes():
+    """Two workers that can be killed, for the slow tests."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -181,19 +182,40 @@ def dask_cluster():
         yield started
 
 
+@pytest.fixture(scope="module")
+def dask_cluster():
+    """Two workers in this process, to which everything is sent as to others."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp://",
+        dashboard_address=":0",
+    ) as started:  # fmt: skip
+        yield started
+
+
 def at(started) -> str:
     return "dask:" + started.scheduler_address.removeprefix("tcp:")
 
 
-def test_a_cluster_of_two_processes_makes_the_same_bytes(fitted, dask_cluster, tmp_path) -> None:
+@pytest.mark.parametrize(
+    "kind", ["dask_cluster", pytest.param("dask_processes", marks=pytest.mark.slow)]
+)
+def test_a_cluster_of_two_workers_makes_the_same_bytes(fitted, kind, tmp_path, request) -> None:
+    address = at(request.getfixturevalue(kind))
     one = fitted.simulate(rows_per_block=ROWS)
-    two = fitted.simulate(rows_per_block=ROWS, workers=at(dask_cluster))
+    two = fitted.simulate(rows_per_block=ROWS, workers=address)
     assert_same_frame(one.frame(), two.frame())
     fitted.simulate(out=tmp_path / "one", rows_per_block=ROWS)
-    fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers="processes:2")
-    fitted.simulate(out=tmp_path / "three", rows_per_block=ROWS, workers=at(dask_cluster))
+    fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers=address)
     assert len(bytes_of(tmp_path / "one")) > 10
-    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two") == bytes_of(tmp_path / "three")
+    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
+
+
+@pytest.mark.slow  # worker processes import everything anew
+def test_two_processes_make_the_same_bytes(fitted, tmp_path) -> None:
+    for name, workers in (("one", 1), ("two", "processes:2")):
+        fitted.simulate(out=tmp_path / name, rows_per_block=ROWS, workers=workers)
+    assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
 
 
 def test_a_study_of_a_population_on_disk_on_the_cluster(fitted, dask_cluster, tmp_path) -> None:
@@ -225,11 +247,12 @@ READERS = {
 
 @pytest.mark.parametrize(
     "names",
-    [["check_rules", "k_anonymity"], pytest.param(list(READERS)[1:], marks=pytest.mark.slow)],
+    [["check_rules", "k_anonymity"], pytest.param(list(READERS), marks=pytest.mark.slow)],
 )
 def test_a_population_on_disk_is_judged_on_the_cluster(
-    names, fitted, dask_cluster, tmp_path, monkeypatch
+    names, fitted, tmp_path, monkeypatch, request
 ) -> None:
+    dask_cluster = request.getfixturevalue("dask_cluster" if len(names) < 3 else "dask_processes")
     monkeypatch.setattr(chunks, "PORTION_ROWS", 2 * ROWS)
     fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS)
     monkeypatch.chdir(tmp_path)  # workers were started in another folder
@@ -255,11 +278,11 @@ class DeadlySum:
 
 @pytest.mark.slow
 def test_a_worker_killed_while_a_population_is_read(
-    fitted, dask_cluster, tmp_path, monkeypatch
+    fitted, dask_processes, tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr(chunks, "PORTION_ROWS", ROWS)
     people = fitted.simulate(out=tmp_path / "p", rows_per_block=ROWS)
-    people.workers = at(dask_cluster)
+    people.workers = at(dask_processes)
     portions = list(map_portions(DeadlySum(tmp_path / "first"), people, ["age"]))
     people.workers = 1
     assert portions == list(map_portions(DeadlySum(tmp_path / "first"), people, ["age"]))
@@ -268,8 +291,9 @@ def test_a_worker_killed_while_a_population_is_read(
         list(map_portions(DeadlySum(tmp_path / "second"), people, ["age"]))
 
 
-def test_a_worker_of_the_cluster_that_is_killed(dask_cluster, tmp_path) -> None:
-    results = map_blocks(Deadly(tmp_path, {7}), range(40), at(dask_cluster))
+@pytest.mark.slow  # worker processes import everything anew
+def test_a_worker_of_the_cluster_that_is_killed(dask_processes, tmp_path) -> None:
+    results = map_blocks(Deadly(tmp_path, {7}), range(40), at(dask_processes))
     assert sorted(results) == [n * n for n in range(40)]
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -289,28 +313,29 @@ class DeadlyWriter:
 
 @pytest.mark.slow
 def test_a_worker_killed_while_a_population_is_written(
-    fitted, dask_cluster, tmp_path, monkeypatch
+    fitted, dask_processes, tmp_path, monkeypatch
 ) -> None:
     real = run_module.WriteBlock
     marker = tmp_path / "killed"
     fitted.simulate(out=tmp_path / "one", rows_per_block=ROWS)
     monkeypatch.setattr(run_module, "WriteBlock", lambda *a: DeadlyWriter(marker, real(*a)))
-    fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers=at(dask_cluster))
+    fitted.simulate(out=tmp_path / "two", rows_per_block=ROWS, workers=at(dask_processes))
     assert marker.exists()
     assert bytes_of(tmp_path / "one") == bytes_of(tmp_path / "two")
 
 
 @pytest.mark.slow
-def test_a_block_that_ends_every_worker_is_an_error(dask_cluster, tmp_path) -> None:
+def test_a_block_that_ends_every_worker_is_an_error(dask_processes, tmp_path) -> None:
     with pytest.raises(WorkerError, match="a block ended several workers"):
-        list(map_blocks(Deadly(tmp_path, {7}, times=100), range(40), at(dask_cluster)))
+        list(map_blocks(Deadly(tmp_path, {7}, times=100), range(40), at(dask_processes)))
 
 
-def test_a_worker_on_another_installation_is_refused(dask_cluster, monkeypatch) -> None:
+@pytest.mark.slow  # worker processes import everything anew
+def test_a_worker_on_another_installation_is_refused(dask_processes, monkeypatch) -> None:
     ours = {**cluster.environment(), "numpy": "0.1"}
     monkeypatch.setattr(cluster, "environment", lambda: ours)
     with pytest.raises(WorkerError, match=r"differs from this process: numpy .* and 0\.1"):
-        list(map_blocks(square, range(4), at(dask_cluster)))
+        list(map_blocks(square, range(4), at(dask_processes)))
 
 
 def test_storage_that_is_not_shared(fitted, dask_cluster, tmp_path, monkeypatch) -> None:

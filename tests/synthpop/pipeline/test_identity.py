@@ -92,6 +92,7 @@ def test_other_versions_and_another_blas_are_refused(tmp_path, monkeypatch) -> N
     assert part.exists()
 
 
+@pytest.mark.slow  # imports everything in a second process
 def test_the_same_fit_has_the_same_hash_in_every_process() -> None:
     code = (
         "from tests.small import small_pipeline, small_survey\n"

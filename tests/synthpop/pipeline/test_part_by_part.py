@@ -126,7 +126,7 @@ def test_households_that_would_leave_their_stratum_need_everybody(recipes, tmp_p
     assert postprocess.rounds_of([within, by_area], layout) == [range(2)]
 
 
-@pytest.mark.parametrize("stride", [26, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [40, pytest.param(1, marks=pytest.mark.slow)])
 def test_each_call_that_fails_loses_no_part_that_is_there(
     stride, recipes, survey, tmp_path
 ) -> None:
@@ -156,8 +156,8 @@ def test_each_call_that_fails_loses_no_part_that_is_there(
 
 
 @pytest.mark.parametrize("damage", [
-    "none",
     "persons",
+    pytest.param("none", marks=pytest.mark.slow),
     pytest.param("what it gave", marks=pytest.mark.slow),
     pytest.param("blocks", marks=pytest.mark.slow),
 ])  # fmt: skip

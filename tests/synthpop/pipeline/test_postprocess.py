@@ -223,7 +223,13 @@ def test_memory_and_disk_hold_the_same(fitted, population, tmp_path) -> None:
     assert len(list((tmp_path / "p").rglob("*.parquet"))) > 6
 
 
-@pytest.mark.parametrize("case", ["areas", "in areas", "amounts", "numbers", "single persons"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        *("in areas", "amounts", "single persons"),
+        *(pytest.param(case, marks=pytest.mark.slow) for case in ("areas", "numbers")),
+    ],
+)
 def test_a_few_strata_at_a_time_give_the_same_bytes(case, tables, tmp_path, monkeypatch) -> None:
     frame, steps = small_frame(), [*BASE]
     sex = Margin(tables["sex"])
@@ -428,7 +434,7 @@ def test_no_strata_and_large_households(tmp_path) -> None:
     assert max(block.n_persons for block in population.manifest.blocks) == 4
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5)), min_size=0, max_size=30),
     st.integers(1, 9),
@@ -456,7 +462,7 @@ def test_cuts_cover_all_households_once(households, rows) -> None:
         assert len(set(columns["h"][inside])) == block.n_households
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(counts=st.lists(st.integers(0, 6), min_size=1, max_size=5), rows=st.integers(1, 12))
 def test_rows_and_counts_are_cut_into_the_same_blocks(counts, rows) -> None:
     sizes = np.arange(1, len(counts) + 1)

@@ -66,7 +66,10 @@ def test_any_number_of_workers_in_memory(fitted, reference, workers) -> None:
     assert reference.manifest == again.manifest
 
 
-@pytest.mark.parametrize("workers", [1, 3, "processes:2"])
+@pytest.mark.parametrize(
+    "workers",
+    [3, pytest.param("processes:2", marks=pytest.mark.slow)],  # slow to start
+)
 def test_any_number_of_workers_on_disk(fitted, tmp_path, workers) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     fitted.simulate(rows_per_block=ROWS, out=one)

@@ -196,7 +196,8 @@ DIFFICULT = [
 
 @pytest.mark.parametrize("damage", DIFFICULT, ids=lambda f: f.__name__)
 def test_difficult_samples_pass_through_every_stage(damage, tmp_path) -> None:
-    frame = damage(small_frame()).reset_index(drop=True)
+    homes = {many_levels: 125, one_level_stratum: 300}.get(damage, 60)
+    frame = damage(small_frame(homes)).reset_index(drop=True)
     stages = small_stages()
     if damage in (all_zero, all_missing, one_household, one_person):
         stages = stages[:-1]  # there is nothing to split, which is a fault of its own
@@ -228,7 +229,7 @@ def example_of(kind: str, frame: pd.DataFrame) -> list[Any]:
 def test_conformance(kind: str) -> None:
     """Declared columns come back; same twice; options are frozen; the label names the stage."""
     demo = load_demo_survey()
-    homes = demo.frame["db030"].drop_duplicates().sample(400, random_state=1)
+    homes = demo.frame["db030"].drop_duplicates().sample(150, random_state=1)
     frame = demo.frame[demo.frame["db030"].isin(homes)]
     roles = {"household": "db030", "household_size": "hsize", "person": "pid"}
     survey = Survey(frame, weight="rb050", strata="db040", **roles)

@@ -67,9 +67,8 @@ def contents(root) -> dict[str, bytes]:
     return result
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_same_bytes_as_on_a_disk(fitted, folder, tmp_path, workers) -> None:
-    stored = fitted.simulate(out=folder, workers=workers)
+def test_the_same_bytes_as_on_a_disk(fitted, folder, tmp_path) -> None:
+    stored = fitted.simulate(out=folder, workers=2)
     local = fitted.simulate(out=tmp_path / "p")
     assert contents(folder) == contents(tmp_path / "p")
     again = open_population(folder)

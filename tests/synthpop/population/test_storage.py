@@ -284,8 +284,10 @@ CHANGED_RECORDS = [
 ]
 
 
-@pytest.mark.parametrize("change", CHANGED_RECORDS)
-@pytest.mark.parametrize("forged", [True, False])
+@pytest.mark.parametrize(
+    ("change", "forged"),
+    [*((change, True) for change in CHANGED_RECORDS), (CHANGED_RECORDS[0], False)],
+)
 def test_a_record_that_does_not_fit_is_made_again(fitted, tmp_path, change, forged) -> None:
     fitted.simulate(out=tmp_path)
     record = record_path(next(tmp_path.rglob("*.parquet")))
@@ -338,7 +340,7 @@ def exchanged_levels(manifest):
         lambda manifest: {**manifest, "fallbacks": [[]]},
     ],
 )
-@pytest.mark.parametrize("forged", [True, False])
+@pytest.mark.parametrize("forged", [True])
 def test_a_manifest_that_is_none_is_refused(fitted, tmp_path, change, forged) -> None:
     fitted.simulate(out=tmp_path)
     manifest = tmp_path / "manifest.json"

@@ -8,8 +8,8 @@ import pytest
 
 from synthpop import load_demo_survey, profile_survey
 from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.reading.households import household_index
 from synthpop.profile.dependence import class_limits, parts_of_total, shortest_between
-from synthpop.profile.household_columns import household_index
 from synthpop.profile.household_sums import household_sum
 from synthpop.runfiles.template import starter_runfile, template_text
 from tests.reference_data import survey_data
@@ -251,8 +251,10 @@ def test_other_languages_and_codes_are_recognised() -> None:
     assert profile.column("v001").why == "its rows follow each other, as those of a household"
 
 
-def test_a_number_in_no_blocks_is_no_household() -> None:
+def test_rows_in_any_order_show_their_household_and_other_numbers_none() -> None:
     frame = in_spanish().sample(frac=1, random_state=1)
+    assert profile_survey(frame).roles["household"] == "v001"
+    frame["v001"] = frame["v001"].sample(frac=1, random_state=2).to_numpy()
     assert "household" not in profile_survey(frame).roles
 
 

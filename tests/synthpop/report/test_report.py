@@ -212,8 +212,16 @@ def test_faults(survey: Survey, population: Any, fit: FitReport, tmp_path: Path)
     assert [item.name for item in tmp_path.iterdir()] == ["taken"]
 
 
-@pytest.mark.parametrize("audience", ["internal", "external"])
-@pytest.mark.parametrize("kind", ["numbers", "categories", "one person", "all missing"])
+@pytest.mark.parametrize(
+    ("kind", "audience"),
+    [
+        ("numbers", "internal"),
+        ("categories", "external"),
+        ("one person", "internal"),
+        ("one person", "external"),
+        ("all missing", "external"),
+    ],
+)
 def test_any_survey_has_a_report(kind: str, audience: str, tmp_path: Path) -> None:
     data = {
         "numbers": pd.DataFrame({"w": 1.0, "x": np.linspace(-5, 5, 60)}),

@@ -9,7 +9,7 @@ from synthpop.microdata.messages.errors import InputError
 from synthpop.sampling.allocation import Fixed, Neyman, Power, Proportional, allocate
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 100), st.integers(1, 60)), min_size=1, max_size=8),
     st.integers(0, 3),

@@ -60,7 +60,7 @@ def total(survey: Survey) -> float:
 
 
 def test_study_is_unbiased_and_covers(people: pd.DataFrame) -> None:
-    study = simulate_study(people, DESIGN, {"gini": gini, "total": total}, repetitions=200, seed=1)
+    study = simulate_study(people, DESIGN, {"gini": gini, "total": total}, repetitions=120, seed=1)
     table = study.table
     assert table.loc[("total", "all"), "truth"] == pytest.approx(people["income"].sum())
     for key in table.index:
@@ -106,7 +106,7 @@ def test_monte_carlo_errors_are_those_of_many_studies() -> None:
     """The errors of one study are the spread of its numbers over studies (skewed estimates)."""
     rng = np.random.default_rng(3)
     tables = []
-    for _ in range(400):
+    for _ in range(120):
         x = rng.gamma(4.0, 1.0, 200)
         half = rng.uniform(1.0, 7.0, 200)
         estimates = pd.DataFrame(
@@ -117,7 +117,7 @@ def test_monte_carlo_errors_are_those_of_many_studies() -> None:
         tables.append(Study(estimates, truth, 200, 1, 0.95).table.loc[("x", "all")])
     rows = pd.DataFrame(tables)
     for name in ("bias", "relative_bias", "variance", "rmse", "coverage", "length"):
-        assert rows[f"{name}_mc"].mean() == pytest.approx(rows[name].std(), rel=0.15), name
+        assert rows[f"{name}_mc"].mean() == pytest.approx(rows[name].std(), rel=0.25), name
 
 
 def test_any_number_of_workers_gives_the_same(people: pd.DataFrame) -> None:
@@ -336,12 +336,12 @@ def test_levels_of_contamination_and_missing_values_are_crossed(people: pd.DataF
     def average(survey: Survey) -> indicators.Indicator:
         return indicators.mean(survey.frame["income"], survey.weights).with_variance()
 
-    call = {"repetitions": 25, "seed": 3}
+    call = {"repetitions": 12, "seed": 3}
     study = simulate_study(
         people, SimpleRandom(400), {"mean": average}, contamination=dirty, missing=holes, **call
     )
     assert study.grid == ("contamination", "missing")
-    assert len(study.estimates) == 25 * 6
+    assert len(study.estimates) == 12 * 6
     for rate in rates:
         alone = simulate_study(
             people, SimpleRandom(400), {"mean": average}, contamination=dirty[rate], **call
@@ -380,14 +380,14 @@ def test_a_population_for_each_repetition() -> None:
     def average(survey: Survey) -> indicators.Indicator:
         return indicators.mean(survey.frame["x"], survey.weights).with_variance(fpc=400)
 
-    call = {"repetitions": 150, "seed": 2}
+    call = {"repetitions": 100, "seed": 2}
     study = simulate_study(generate, SimpleRandom(50), {"mean": average}, **call)
     row = study.table.loc[("mean", "all")]
     assert row["rmse"] < 0.2  # against the truth of each population
     assert row["variance"] > 4  # which differ
     assert 0.9 < row["coverage"] <= 1
     assert row["standard_error_ratio"] == pytest.approx(1, abs=0.15)
-    assert study.estimates["truth"].nunique() == 150
+    assert study.estimates["truth"].nunique() == 100
     sample = simulate_study(generate, None, {"mean": average}, truth={"mean": 10.0}, **call)
     assert sample.table.loc[("mean", "all"), "rmse"] == pytest.approx(3, rel=0.2)
     same = simulate_study(generate, SimpleRandom(50), {"mean": average}, workers=3, **call)

@@ -45,7 +45,7 @@ def naive_probabilities(size: np.ndarray, n: int) -> np.ndarray:
             return certain.astype(float)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 1000), min_size=2, max_size=20), st.integers(1, 20))
 def test_inclusion_probabilities(sizes: list[int], n: int) -> None:
     n = min(n, len(sizes))
@@ -89,7 +89,7 @@ def agree(method: str, draws: int, limit: float) -> None:
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_samples_have_their_probabilities(method: str) -> None:
-    agree(method, 1500, 4.5)
+    agree(method, 500, 4.5)
 
 
 @pytest.mark.slow
@@ -272,11 +272,11 @@ def test_sampford_without_rejection_is_the_same_design() -> None:
     p = np.array([0.2, 0.35, 0.6, 0.7, 0.55, 0.6])
     rng = np.random.default_rng(7)
     joint = np.zeros((6, 6))
-    for _ in range(20_000):
+    for _ in range(4_000):
         rows = sampford_direct(p, rng)
         assert len(np.unique(rows)) == 3
-        joint[np.ix_(rows, rows)] += 1 / 20_000
-    np.testing.assert_allclose(joint, enumerated(p, 3, 1 - p), atol=0.015)
+        joint[np.ix_(rows, rows)] += 1 / 4_000
+    np.testing.assert_allclose(joint, enumerated(p, 3, 1 - p), atol=0.03)
 
 
 def test_sampford_with_tiny_sizes_returns() -> None:

@@ -18,8 +18,8 @@ EVERY = ["binned", *VALUES, *COUNTS]
 QUICK = [method for method in EVERY if method != "forest"]
 
 
-def simulate(*stages, survey: Survey, seed: int = 1, scale: float = 5.0, sizes: int = 10**6):
-    fitted = Pipeline([Structure(["age", "sex"]), *stages]).fit(survey, seed=1)
+def simulate(*stages, survey: Survey, seed: int = 1, scale: float = 2.0, sizes: int = 10**6):
+    fitted = Pipeline([Structure(["age", "sex"], pooling=300), *stages]).fit(survey, seed=1)
     return fitted.simulate(scale=scale, seed=seed, rows_per_block=sizes)
 
 
@@ -37,7 +37,7 @@ def income(frame: pd.DataFrame | None = None, name: str = "income", seed: int = 
     """Simulate one variable given status and sex."""
     frame = frame_with_income() if frame is None else frame
     stage = continuous(name, **{"predictors": ["status", "sex"], **options})
-    status = Categorical("status", predictors=["age_class", "sex"])
+    status = Categorical("status", predictors=["age_class", "sex"], pooling=30)
     return simulate(AGE_CLASS, status, stage, survey=Survey(frame, **ROLES), seed=seed)
 
 

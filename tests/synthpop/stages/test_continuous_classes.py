@@ -76,8 +76,9 @@ def test_a_pareto_tail_without_a_mean_has_an_end_and_keeps_the_mean() -> None:
     assert bound.frame()["x"].max() <= 1e7
 
 
-@pytest.mark.parametrize("tail", [None, "gpd", "pareto"])
-@pytest.mark.parametrize("shape", [1.2, 1.6, 3.0])
+@pytest.mark.parametrize(
+    ("shape", "tail"), [(1.2, "gpd"), (1.2, "pareto"), (1.6, None), (3.0, "pareto")]
+)
 def test_the_top_class_keeps_the_mean_of_the_sample(tail: str | None, shape: float) -> None:
     frame = heavy_frame(shape)
     mean = np.average(frame["x"], weights=frame["w"])
@@ -259,7 +260,7 @@ def test_a_class_has_a_step_for_every_ten_values_up_to_32_and_one_without_weight
 
 def test_values_that_many_share_stay_and_the_distribution_is_nearer() -> None:
     """Rounded wages: the heaps of the sample are heaps of the population, its quantiles too."""
-    frame = small_frame(3000)
+    frame = small_frame(1500)
     wages = np.random.default_rng(5).lognormal(8, 1, len(frame))
     rounded = np.random.default_rng(6).random(len(frame)) < 0.5
     frame["x"] = np.where(rounded, 1000 * np.ceil(wages / 1000), wages)

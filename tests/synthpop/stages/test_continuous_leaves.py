@@ -62,7 +62,14 @@ def test_upper_cuts_values_of_donors_and_leaves_need_trees() -> None:
         income(method="regression", residuals="leaves")
 
 
-@pytest.mark.parametrize("method", ["tree", FOREST, HistGradientBoostingRegressor(max_iter=40)])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "tree",
+        pytest.param(FOREST, marks=pytest.mark.slow),
+        HistGradientBoostingRegressor(max_iter=20),
+    ],
+)
 def test_learners_do_not_widen_the_upper_tail(method) -> None:
     data = survey_data("eusilcS")
     data["age_class"] = (data["age"] // 10).astype(int).astype(str)

@@ -552,8 +552,15 @@ KINDS = ["all missing", "all zero", "constant", "one value", "one stratum has no
          "extreme weights"]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", QUICK, ids=str)
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [  # each method with some kinds, each kind with some methods; the rest is slow
+        pytest.param(method, kind, marks=[pytest.mark.slow] * ((m + k) % 3 > 0))
+        for m, method in enumerate(QUICK)
+        for k, kind in enumerate(KINDS)
+    ],
+    ids=str,
+)
 def test_difficult_variables_pass(method, kind: str) -> None:
     frame = difficult(kind)
     population = income(frame, "x", method=method, predictors=["sex", "age", "size"])

@@ -22,9 +22,14 @@ from tests.small import ROLES, small_frame
 from tests.synthpop.stages.continuous_cases import frame_with_income, income, simulate
 
 
-@pytest.mark.parametrize("method", ["poisson", "negative-binomial", "pmm"])
 @pytest.mark.parametrize(
-    ("original", "expected"), [("int64", "int64"), ("int8", "int64"), ("Int16", "Int64")]
+    ("method", "original", "expected"),
+    [
+        ("poisson", "int64", "int64"),
+        ("negative-binomial", "int8", "int64"),
+        ("negative-binomial", "Int16", "Int64"),
+        ("pmm", "Int16", "Int64"),
+    ],
 )
 def test_counts_are_whole_numbers_where_the_survey_has_such(
     method: str, original: str, expected: str

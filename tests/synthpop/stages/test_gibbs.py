@@ -30,7 +30,7 @@ AGE_CLASS = Derive("age_class", source="age", breaks=[0, 15, 39, 64, 120])
 FIRST = Categorical(["one", "two", "three"], predictors="basic")
 
 
-def triples(n: int = 1500) -> pd.DataFrame:
+def triples(n: int = 900) -> pd.DataFrame:
     """Three variables, each going with the next, whatever age and sex are; children have none."""
     frame = small_frame(n)
     rng = np.random.default_rng(3)

@@ -214,7 +214,7 @@ def small_strata(persons: int, total: int = 1_200) -> Survey:
     return Survey(frame.assign(status=status, all="x", w=10.0), weight="w", strata="stratum")
 
 
-@pytest.mark.parametrize("persons", [10, 40, 100])
+@pytest.mark.parametrize("persons", [10, pytest.param(40, marks=pytest.mark.slow)])
 def test_class_totals_of_small_strata_borrow_from_the_others(persons: int) -> None:
     """Log scores by persons a stratum: once 1.08, 0.71 and 0.65, 0.64 to 0.68 without strata."""
     steps = ["age", "sex"]

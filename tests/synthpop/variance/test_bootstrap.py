@@ -257,13 +257,13 @@ def test_variance_over_replicates_is_the_linearised_one(fraction: float) -> None
     rng = np.random.default_rng(4)
     stratum, y = np.repeat([0, 1, 2], [2, 3, 6]), rng.normal(10, 3, 11)
     units = sampled_units(11, strata=stratum, fpc=fraction)
-    draws = np.array([rescaled_bootstrap(rng, units) for _ in range(20_000)])
+    draws = np.array([rescaled_bootstrap(rng, units) for _ in range(4_000)])
     assert (draws >= 0).all()
-    np.testing.assert_allclose(draws.mean(axis=0), 1.0, atol=0.03)
+    np.testing.assert_allclose(draws.mean(axis=0), 1.0, atol=0.06)
     wanted = ind.design_variance(y, strata=stratum, fpc=fraction)
-    assert (draws @ y).var() == pytest.approx(wanted, rel=0.05)
-    naive = np.array([naive_factors(rng, stratum, fraction) for _ in range(20_000)])
-    assert (naive @ y).var() == pytest.approx(wanted, rel=0.05)
+    assert (draws @ y).var() == pytest.approx(wanted, rel=0.08)
+    naive = np.array([naive_factors(rng, stratum, fraction) for _ in range(4_000)])
+    assert (naive @ y).var() == pytest.approx(wanted, rel=0.08)
 
 
 def test_two_stages_with_corrections() -> None:
@@ -288,9 +288,9 @@ def test_two_stages_with_corrections() -> None:
     )
     assert wanted == pytest.approx(first + second)
     units = sampled_units(24, strata=frame["stratum"], **design)
-    draws = np.array([rescaled_bootstrap(rng, units) for _ in range(20_000)])
+    draws = np.array([rescaled_bootstrap(rng, units) for _ in range(4_000)])
     assert (draws >= 0).all()
-    assert (draws @ y).var() == pytest.approx(wanted, rel=0.05)
+    assert (draws @ y).var() == pytest.approx(wanted, rel=0.08)
     got = ind.bootstrap(
         lambda part, w: float(np.dot(w, part["y"])),
         frame.assign(y=y),
@@ -298,7 +298,7 @@ def test_two_stages_with_corrections() -> None:
         strata="stratum",
         cluster=["psu", "person"],
         fpc=["f1", "f2"],
-        replicates=2000,
+        replicates=500,
         seed=1,
     )
     assert got.variance == pytest.approx(wanted, rel=0.15)

@@ -103,13 +103,13 @@ def test_estimate_over_replicates_of_a_fit() -> None:
     fitted = Pipeline(stages).fit(survey, seed=1)
     result = estimate_over_replicates(
         share_of_women,
-        fitted.replicates(25, refit="bootstrap"),
-        simulations=fitted.replicates(8),
+        fitted.replicates(15, refit="bootstrap"),
+        simulations=fitted.replicates(5),
         survey=survey,
         columns=["sex"],
         seed=1,
     )
-    assert result.n_replicates == 25
+    assert result.n_replicates == 15
     assert result.table.index.tolist() == ["value"]
     row = result.table.iloc[0]
     assert row[["sampling", "modelling", "simulation"]].sum() == pytest.approx(
@@ -117,13 +117,13 @@ def test_estimate_over_replicates_of_a_fit() -> None:
     )
     values = result.values["value"]
     assert result.estimate == pytest.approx(values.mean())
-    assert result.standard_error == pytest.approx(np.sqrt((1 + 1 / 25) * values.var(ddof=1)))
+    assert result.standard_error == pytest.approx(np.sqrt((1 + 1 / 15) * values.var(ddof=1)))
     linear = synthpop.indicators.mean((survey.frame["sex"] == "f").astype(float), survey.weights)
     expected = linear.with_variance(survey=survey).standard_error
     assert result.standard_error == pytest.approx(expected, rel=0.5)
     assert row["simulation"] < 0.3 * row["sampling"]
     assert result.shares.sum(axis=1).iloc[0] == pytest.approx(1)
-    assert "25 populations of bootstrap samples" in result.summary()
+    assert "15 populations of bootstrap samples" in result.summary()
     assert "sampling" in result.summary()
     with pytest.raises(InputError, match="noise of the simulation only"):
         estimate_over_replicates(share_of_women, fitted.replicates(3))

@@ -136,7 +136,7 @@ def check_dictionary(case: Case, back: pd.DataFrame, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", sorted(WRITERS))
 @settings(
-    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_values_and_dictionary_come_back(tmp_path: Path, suffix: str, data: Any) -> None:

@@ -146,7 +146,7 @@ def test_every_public_function_returns_frames_of_the_library_that_came_in() -> N
     assert {name.rsplit(".", 1)[-1] for name in without} <= {n.rsplit(".", 1)[-1] for n in own}
 
 
-@pytest.mark.parametrize("kind", ["polars", "lazy polars", "arrow"])
+@pytest.mark.parametrize("kind", ["lazy polars"])
 def test_comparisons_sessions_and_pages_take_and_give_them(kind: str, tmp_path: Path) -> None:
     frame = pd.concat([people().drop(columns="born")] * 20, ignore_index=True)
     frame["age"] += frame.index.to_numpy() % 7

@@ -114,7 +114,7 @@ DOMAINS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(DOMAINS)
 def test_the_rest_of_the_visible_domains_is_safe_as_well(rows):
     labels = np.array([label for label, _ in rows], dtype=object)

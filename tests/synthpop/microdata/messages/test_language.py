@@ -30,6 +30,7 @@ from synthpop.microdata.messages.text import (
     short_percent,
     tick,
 )
+from tests.test_house import nodes_of
 
 ROOT = Path(synthpop.__file__).parents[1]
 CATALOGUES = {
@@ -38,6 +39,13 @@ CATALOGUES = {
 }
 PACKAGES = [ROOT / "synthpop", ROOT / "riskeval"]
 FIELD = re.compile(r"{{? ?([a-zA-Z_.0-9\[\]'\"|]+)[^{}]*}?}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget() -> Iterator[None]:
+    """Leave no trees to the collector of the tests that follow."""
+    yield
+    nodes_of.cache_clear()
 
 
 def entries(catalogue: str = "pages") -> list[Entry]:
@@ -73,22 +81,21 @@ def texts_of(node: ast.expr, named: dict[str, ast.expr]) -> Iterator[str]:
 
 def messages_of(path: Path) -> Iterator[str]:
     """What a module gives to `message` and `gettext`, and the nouns that it counts."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     named = {
         node.targets[0].id: node.value
-        for node in tree.body
+        for node in nodes_of(path)[ast.Module][0].body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    for node in ast.walk(tree):
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args
+    for node in nodes_of(path).get(ast.Call, []):
+        is_call = isinstance(node.func, ast.Name) and node.args
         if is_call and node.func.id in ("message", "gettext"):
             yield from texts_of(node.args[0], named)
 
 
 def counted_nouns(path: Path) -> Iterator[tuple[str, str]]:
     """Nouns that a module counts: behind one, and behind any other number."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    for node in nodes_of(path).get(ast.Call, []):
+        is_call = isinstance(node.func, ast.Name)
         if is_call and node.func.id == "plural" and isinstance(node.args[1], ast.Constant):
             nouns = [noun.value for noun in node.args[1:] if isinstance(noun, ast.Constant)]
             yield nouns[0], (nouns[1] if len(nouns) > 1 else f"{nouns[0]}s")
@@ -144,8 +151,8 @@ def test_translations_name_the_same_values() -> None:
 def test_every_translation_is_used() -> None:
     used = {text for path in page_templates() for text in texts_of_template(path)}
     for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        for node in nodes_of(path).get(ast.Constant, []):
+            if isinstance(node.value, str):
                 used.add(node.value)
     nouns = {f"{text}s" for text in used}
     unused = [

@@ -21,19 +21,19 @@ from synthpop.microdata.statistics.robust import (
 def test_far_cluster_is_ignored_and_the_size_is_right() -> None:
     rng = np.random.default_rng(3)
     mixing = np.array([[2.0, 0.0], [1.0, 1.0]])
-    good = rng.normal(size=(4000, 2)) @ mixing
-    bad = rng.normal(40, 1, size=(1500, 2))
+    good = rng.normal(size=(2000, 2)) @ mixing
+    bad = rng.normal(40, 1, size=(750, 2))
     estimates = robust(np.vstack([good, bad]))
     np.testing.assert_allclose(estimates.center, 0, atol=0.15)
     ratio = estimates.covariance / (mixing.T @ mixing)  # the shape is kept, the size is wider
-    assert np.abs(ratio / ratio[0, 0] - 1).max() < 0.05
+    assert np.abs(ratio / ratio[0, 0] - 1).max() < 0.08
     assert 1 < ratio[0, 0] < 2.1
     clean = robust(good)
     assert clean.fallback == ""
-    assert np.abs(clean.covariance / (mixing.T @ mixing) - 1).max() < 0.06
+    assert np.abs(clean.covariance / (mixing.T @ mixing) - 1).max() < 0.1
 
 
-@pytest.mark.parametrize("n", [60, 160, 900])
+@pytest.mark.parametrize("n", [60, 600])
 def test_neither_order_nor_unit_matters(n: int) -> None:
     rng = np.random.default_rng(n)
     values = rng.lognormal(0, 1, (n, 2)) @ np.array([[1.0, 0.4], [0.0, 1.0]])
@@ -50,7 +50,7 @@ def test_small_files_find_the_smallest_of_many_searches(monkeypatch: pytest.Monk
     rng = np.random.default_rng(5)
     values = np.vstack([rng.normal(m, 0.5, (40, 2)) for m in (0, 3, 6, 9)])
     few = robust(values)
-    monkeypatch.setattr(module, "SEARCHES", 40)
+    monkeypatch.setattr(module, "SEARCHES", 20)
     assert np.linalg.det(robust(values).covariance) == pytest.approx(
         np.linalg.det(few.covariance), rel=1e-9
     )

@@ -94,7 +94,7 @@ def naive_quantile(x: list[float], w: list[int], p: float, definition: str) -> f
     return max(value for value, weight in zip(x, w, strict=True) if weight > 0)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 4)), min_size=1, max_size=12),
     st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]),
@@ -113,7 +113,7 @@ def test_quantiles_agree_with_the_definition(
     assert weighted.quantile(repeated, None, p, definition=definition) == got
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.tuples(st.one_of(st.integers(-4, 4), st.floats(-1e9, 1e9)), st.integers(1, 5)),

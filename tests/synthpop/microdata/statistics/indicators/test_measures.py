@@ -105,14 +105,14 @@ def naive_gini(x: np.ndarray, w: np.ndarray) -> float:
 rows = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 5)), min_size=2, max_size=30)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rows)
 def test_gini_is_half_the_relative_mean_difference(pairs: list[tuple[int, int]]) -> None:
     x, w = np.array(pairs, dtype=float).T
     assert ind.gini(x, w).value == pytest.approx(naive_gini(x, w), abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(rows)
 def test_weights_are_like_repeated_rows(pairs: list[tuple[int, int]]) -> None:
     x, w = np.array(pairs, dtype=float).T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthpop.microdata.frame.missing_codes import suspected_missing_codes
+from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 
 
 def test_example_of_suspected_missing_codes() -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.names import RELATION
 from synthpop.microdata.messages.message import message
-from synthpop.profile.dependence import codes_of, mapping_of, same_partition
+from synthpop.microdata.reading.lexicon import RELATION
+from synthpop.microdata.reading.partitions import codes_of, mapping_of, same_partition
 
 CONSTANT_SHARE = 0.999
 FEWEST_MISSING = 10  # households that lack a value, to say that all members do

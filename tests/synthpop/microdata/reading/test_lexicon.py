@@ -1,16 +1,15 @@
-"""Small calls of `names` and what they return."""
+"""Small calls of the lexicon and what they return."""
 
 from __future__ import annotations
 
 import pytest
 
-from synthpop.microdata.frame.names import (
+from synthpop.microdata.frame.names import first_named, words_of
+from synthpop.microdata.reading.lexicon import (
     AGE,
     WEIGHT_NAME,
     columns_named_for,
-    first_named,
     named_or_containing,
-    words_of,
 )
 
 

@@ -1,0 +1,1 @@
+"""The private register of a survey's releases, and what they tell together."""

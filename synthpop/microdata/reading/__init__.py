@@ -1,0 +1,1 @@
+"""What a column is, read from what it holds, from its labels and from its name."""

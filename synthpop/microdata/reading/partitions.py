@@ -1,0 +1,24 @@
+"""Columns as codes: which rows they tell apart, and whether one follows from another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+
+def codes_of(column: pd.Series) -> np.ndarray:
+    """Return codes from 0 of a column; a missing value is a level."""
+    codes, _ = pd.factorize(column, use_na_sentinel=False)
+    return np.asarray(codes, dtype=np.int64)
+
+
+def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two coded columns tell the same rows apart."""
+    k, m = int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1
+    return k == m and len(np.unique(a * (m + 1) + b)) == k
+
+
+def mapping_of(function: np.ndarray, argument: np.ndarray) -> bool:
+    """Whether the first coded column is a function of the second, with fewer levels."""
+    k, m = int(function.max()) + 1, int(argument.max()) + 1
+    return 1 < k < m and len(np.unique(argument * k + function)) == m
