@@ -84,12 +84,12 @@ if TYPE_CHECKING:
         mahalanobis_disclosure as mahalanobis_disclosure,
     )
     from riskeval.measures.outlier_risk import outlier_risk as outlier_risk
+    from riskeval.measures.population_risk import population_risk as population_risk
     from riskeval.measures.request import Limits as Limits
     from riskeval.measures.risky_cells import risky_cells as risky_cells
     from riskeval.measures.suda import suda as suda
     from riskeval.measures.t_closeness import t_closeness as t_closeness
     from riskeval.measures.uniqueness import population_uniqueness as population_uniqueness
-    from riskeval.measures.worst_model import worst_model as worst_model
     from riskeval.recovery.recover import recover as recover
     from riskeval.report.assessment import write_assessment as write_assessment
     from riskeval.report.judgement import write_judgement as write_judgement

@@ -19,11 +19,13 @@ from synthpop.microdata.runs.command import (
     LedgerFolder,
     SafeCsv,
     Workers,
+    Written,
     command_line,
     guarded,
     keep_sources,
     workers_option,
     write_schema,
+    written,
 )
 from synthpop.microdata.runs.open_app import open_app
 from synthpop.microdata.runs.output import answer, progress, say, say_reading
@@ -359,7 +361,8 @@ def intruders(
 @app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="A protected file, or any other.")],
-    to: Annotated[Path, typer.Option("--to", help="File to write, of another format.")],
+    target: Written = None,
+    to: Annotated[Path | None, typer.Option("--to", help="The same, as an option.")] = None,
     dictionary: Annotated[
         Path | None, typer.Option(help="Labels and codes to apply: .toml, .csv or .xlsx.")
     ] = None,
@@ -369,20 +372,21 @@ def export(
     """Write a file in another format with its labels and codes.
 
     Formats: .csv .tsv .parquet .arrow .xlsx .sav .zsav .dta .xpt .rds. What a format cannot hold
-    is named before anything is written.
+    is named before anything is written, as are names that it does not allow.
 
-    Example: riskeval export survey-protected.parquet --to survey-protected.sav
+    Example: riskeval export survey-protected.parquet survey-protected.sav
     """
     from synthpop.microdata.formats.dictionary_file import read_dictionary
     from synthpop.microdata.formats.files import read_table
     from synthpop.microdata.messages.text import plural
 
-    keep_sources("riskeval export", [file], [to])
+    out = written(target, to)
+    keep_sources("riskeval export", [file], [out])
     labels = None if dictionary is None else read_dictionary(dictionary)
     frame = read_table(file, dictionary=labels)
-    _write(frame, to, safe_csv=safe_csv, dta_version=dta_version)
-    say(f"Wrote {to}: {plural(len(frame), 'row')}.")
-    answer(file=to, rows=len(frame))
+    _write(frame, out, safe_csv=safe_csv, dta_version=dta_version)
+    say(f"Wrote {out}: {plural(len(frame), 'row')}.")
+    answer(file=out, rows=len(frame))
 
 
 @app.command()

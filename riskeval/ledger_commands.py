@@ -97,7 +97,7 @@ def add(
 ) -> None:
     """Record a file that went out, also one of years ago.
 
-    Example: riskeval ledger add survey-ledger puf-2024.sav --role key=region --fact recipients=everybody
+    Example: riskeval ledger add survey-ledger puf.sav --role key=region --fact recipients=all
     """
     from riskeval.ledger.consult import read_facts, read_roles
     from riskeval.ledger.ledger import Ledger

@@ -56,3 +56,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder."""
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*")
             if p.is_file()}  # fmt: skip
+
+
+def every(stride: int) -> pytest.MarkDecorator:
+    """Let each call fail in the slow suite, and some of them in the quick one."""
+    return pytest.mark.parametrize("stride", [stride, pytest.param(1, marks=pytest.mark.slow)])

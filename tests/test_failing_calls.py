@@ -23,7 +23,7 @@ from synthpop.report import write
 from synthpop.report.stored import store_report
 from synthpop.runfiles.runfile import dump_runfile, parse_runfile
 from synthpop.sampling import SimpleRandom, draw_setup, simulate_study
-from tests.failing import Failing, calls_of, contents
+from tests.failing import Failing, calls_of, contents, every
 from tests.small import small_survey
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -55,13 +55,14 @@ def run_file(folder) -> None:
     dump_runfile(parse_runfile(table), folder / "run.toml")
 
 
+@every(3)
 @pytest.mark.parametrize("action", [study, setup, session, run_file])
-def test_every_other_call_fails_once(action, tmp_path) -> None:
+def test_each_call_fails_once(action, stride, tmp_path) -> None:
     action(tmp_path / "first")  # imports, which opens files too
     calls = calls_of(lambda: action(tmp_path / "whole"))
     whole = contents(tmp_path / "whole")
     assert {"open", "write", "fsync", "replace"} <= set(calls)
-    for k in range(0, len(calls), 2):
+    for k in range(0, len(calls), stride):
         folder = tmp_path / str(k)
         with pytest.MonkeyPatch.context() as patch:
             Failing(patch, at=k)
@@ -72,7 +73,8 @@ def test_every_other_call_fails_once(action, tmp_path) -> None:
         assert contents(folder) == whole, k
 
 
-def test_every_third_call_of_a_report_fails_once(tmp_path, monkeypatch) -> None:
+@every(3)
+def test_each_call_of_a_report_fails_once(stride, tmp_path, monkeypatch) -> None:
     survey, home = small_survey(20), tmp_path / "first"
     population = Pipeline([Structure(["age"])]).fit(survey, seed=1).simulate(out=home)
     fit = assess_fit(survey, population)
@@ -85,7 +87,7 @@ def test_every_third_call_of_a_report_fails_once(tmp_path, monkeypatch) -> None:
         add_file(folder, store_report(folder, source))
         report(str(folder), "external")
 
-    for name in ("whole", *map(str, range(0, 99, 3))):
+    for name in ("whole", *map(str, range(0, 99, stride))):
         folder = tmp_path / name
         shutil.copytree(home, folder)
         if name == "whole":

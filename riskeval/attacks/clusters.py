@@ -65,6 +65,21 @@ def variance_of_mean(values: np.ndarray, clusters: np.ndarray | None = None) -> 
     return max(independent, together)
 
 
+def design_effect(values: np.ndarray, clusters: np.ndarray | None = None) -> float:
+    """Return by how much the variance of a mean exceeds that of independent values, from 1 on.
+
+    Examples
+    --------
+    >>> round(design_effect(np.repeat([0.0, 1.0, 0.0, 1.0], 2), np.repeat(range(4), 2)), 2)
+    2.33
+    """
+    values = np.asarray(values, dtype=np.float64)
+    n = len(values)
+    centred = values - values.mean() if n else values
+    independent = float(centred @ centred) / max(n - 1, 1) / max(n, 1)
+    return variance_of_mean(values, clusters) / independent if independent > 0 else 1.0
+
+
 def are_neighbours_alike(codes: np.ndarray) -> bool:
     """Whether records that follow each other agree in more categories than chance explains."""
     n = len(codes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskeval.attacks.clusters import variance_of_mean
+from riskeval.attacks.clusters import design_effect, variance_of_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.statistics.intervals import newcombe
 
@@ -120,12 +120,17 @@ def excess(
     n_tests: int = 1,
     coverage: float = 1.0,
     overlap: str = "",
+    clusters: tuple[np.ndarray | None, np.ndarray | None] | None = None,
 ) -> Excess | None:
     """Compare success on persons of the original, bool or in [0, 1], with success on strangers.
+
+    The interval is Newcombe's, of samples as large as independent draws would have to be.
 
     n_tests: comparisons among which somebody chooses
     coverage: share of the population that the intruder has in a register; multiplies all
     overlap: that the strangers are none, if `strangers.overlap_of` says so
+    clusters: households of both, in the order of their files; None for one of them where
+        neighbouring records may be alike, None in place of the pair for independent draws
 
     Examples
     --------
@@ -137,7 +142,13 @@ def excess(
     if n == 0 or m == 0:
         return None
     hits, other = float(np.sum(members)), float(np.sum(strangers))
-    low, high = newcombe(hits, n, other, m, corrected(confidence, n_tests))
+    effects = [1.0, 1.0]
+    if clusters is not None:
+        effects = [design_effect(members, clusters[0]), design_effect(strangers, clusters[1])]
+    low, high = newcombe(
+        hits / effects[0], n / effects[0], other / effects[1], m / effects[1],
+        corrected(confidence, n_tests),
+    )  # fmt: skip
     return Excess(
         coverage * hits / n, coverage * other / m, coverage * (hits / n - other / m),
         coverage * low, coverage * high, n, m, confidence, n_tests, overlap,

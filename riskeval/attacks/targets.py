@@ -13,6 +13,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.clusters import clusters_of
 from riskeval.attacks.indexer import Indexer, Multiset, RowIndexer
 from riskeval.attacks.levels import LevelCoder, occurring_levels
 from riskeval.attacks.request import AttackRequest
@@ -170,6 +171,12 @@ class AttackTargets:
     # file, and in all files together
     unique: np.ndarray
     unique_in_all: np.ndarray
+    # int64, shape (units,): household of each person, where a column tells it
+    clusters: np.ndarray | None = None
+
+    def clusters_of(self, among: np.ndarray) -> np.ndarray | None:
+        """Households of some units, by mask or position; None where nothing tells them."""
+        return None if self.clusters is None else self.clusters[among]
 
     @property
     def n(self) -> int:
@@ -228,6 +235,7 @@ def attack_targets(
             eligible = combine_members(flags, unit, n_units, "any")
         files[role] = {
             "codes": codes[0], "true_codes": codes[-1], "unit": unit, "eligible": eligible,
+            "clusters": clusters_of(frame) if scenario.household is None else None,
         }  # fmt: skip
     frequency, everywhere = _frequencies([numbers[0] for numbers in combinations])
     true_frequency, true_everywhere = _frequencies([numbers[-1] for numbers in combinations])
@@ -261,6 +269,15 @@ def _recoded(keys: CodedKeys, coders: Mapping[str, LevelCoder]) -> np.ndarray:
         for coder, codes, levels in zip(coders.values(), keys.codes.T, keys.levels, strict=True)
     ]
     return np.stack(columns, axis=1).astype(np.int32)
+
+
+def clusters_among(
+    files: Sequence[AttackTargets], among: Sequence[np.ndarray] | None = None
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Households of the units of original and hold-out that are compared, for `shares.excess`."""
+    chosen = [one.comparable for one in files] if among is None else among
+    first, second = (one.clusters_of(rows) for one, rows in zip(files, chosen, strict=True))
+    return first, second
 
 
 def combine_members(flags: np.ndarray, unit: np.ndarray, n_units: int, members: str) -> np.ndarray:

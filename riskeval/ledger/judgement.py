@@ -77,7 +77,7 @@ class LedgerCheck(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class LedgerQuestion:
     """What is asked of all releases together."""
 
     keys: Sequence[str]  # of all releases
@@ -89,7 +89,7 @@ class Question:
 
 
 def judged(
-    new: Mapping[str, Readable], question: Question, earlier: Sequence[EarlierRelease],
+    new: Mapping[str, Readable], question: LedgerQuestion, earlier: Sequence[EarlierRelease],
     found: Sequence[Finding] = (),
 ) -> LedgerCheck:  # fmt: skip
     """Measure k, linkage and attribution on all releases together, and judge them.

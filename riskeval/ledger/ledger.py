@@ -14,19 +14,19 @@ import numpy as np
 import pandas as pd
 
 from riskeval.ledger.columns import Readable, read_columns
-from riskeval.ledger.judgement import LedgerCheck, Question, judged
+from riskeval.ledger.judgement import LedgerCheck, LedgerQuestion, judged
 from riskeval.ledger.knowledge import EarlierRelease, linked_to
 from riskeval.ledger.traces import lasting, same_order, trace_findings
 from riskeval.verdict.verdict import Finding
 from synthpop.microdata.formats.folder import Folder, current
 from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import file_hash
-from synthpop.microdata.frame.names import ROLES
 from synthpop.microdata.messages.errors import Faults, InputError, OutputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.results import Shown
 from synthpop.microdata.messages.text import plural
+from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.roles.microdata import Microdata, as_file
 from synthpop.microdata.version import __version__
 
@@ -179,7 +179,7 @@ class Ledger(Shown):
             [file.roles.keys, *(one["keys"] for one in entries if not one["synthetic"])]
         )
         wanted = _of_all([file.roles.sensitive, *(one["sensitive"] for one in entries)])
-        question = Question(
+        question = LedgerQuestion(
             names,
             file.roles.keys,
             [name for name in wanted if name not in names],

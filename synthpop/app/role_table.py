@@ -7,15 +7,7 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import (
-    button,
-    card,
-    command,
-    framed_table,
-    pending,
-    select,
-    sentence,
-)
+from synthpop.app import elements as ui
 from synthpop.app.jobs import Need
 from synthpop.app.sparks import spark_bars
 from synthpop.app.texts import said_here
@@ -35,18 +27,18 @@ def roles_page(
     columns, suggest = needs
     described, suggested = (view.value(need.job, need.stamp) for need in needs)
     if described is None:
-        return tags.div(tags.h1(t("Roles")), pending(view, columns.job, reading))
+        return tags.div(tags.h1(t("Roles")), ui.pending(view, columns.job, reading))
     if suggested is None:
-        reasons, suggestion = {}, [pending(view, suggest.job, t("Looking for roles"))]
+        reasons, suggestion = {}, [ui.pending(view, suggest.job, t("Looking for roles"))]
     else:
         text = t("Take the suggestions")
-        take = button(text, {"action": "roles"}, kind="first", key="take-roles")
-        reasons, suggestion = suggested["columns"], [sentence(suggested["text"]), take]
+        take = ui.button(text, {"action": "roles"}, kind="first", key="take-roles")
+        reasons, suggestion = suggested["columns"], [ui.sentence(suggested["text"]), take]
     role_of = getattr(view.project, journey).roles.of
     return tags.div(
         tags.h1(t("Roles")),
         tags.p(lead, class_="lead"),
-        card(t("Suggested from the data"), *suggestion),
+        ui.card(t("Suggested from the data"), *suggestion),
         role_table(view, described, reasons, role_of, titles, f"{journey}.set_role"),
         *more,
     )
@@ -76,9 +68,9 @@ def role_table(
                     scope="row",
                 ),
                 tags.td(
-                    select(
+                    ui.select(
                         f"role-{place}", t("Role of {name}", name=column), pairs, role,
-                        message=command(name, column=column), argument="role", hidden_label=True,
+                        message=ui.command(name, column=column), argument="role", hidden_label=True,
                     )
                 ),
                 tags.td(t(one["type"])),
@@ -91,7 +83,7 @@ def role_table(
     title = t("Columns and their roles")
     names = [t("Column"), t("Role"), t("Type"), t("Values"), t("Distinct"),
              t("Why it is suggested")]  # fmt: skip
-    return card(title, framed_table(title, names, rows, hidden_caption=True))
+    return ui.card(title, ui.framed_table(title, names, rows, hidden_caption=True))
 
 
 def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -101,4 +93,4 @@ def take_suggestions(view: View, message: Mapping[str, Any]) -> list[dict[str, A
     if suggested is None:
         return []
     roles = {name: suggestion["role"] for name, suggestion in suggested["columns"].items()}
-    return [command(f"{journey}.set_roles", roles=roles)]
+    return [ui.command(f"{journey}.set_roles", roles=roles)]

@@ -116,6 +116,9 @@ def init(
     frame = read_table(survey)
     say_reading(frame)
     profile = profile_survey(frame)
+    answers = options.asked(profile.questions)
+    if answers:
+        profile = profile_survey(frame, known=answers)
     text = template_text(frame, profile, relative_path(survey, target.parent))
     write_text(target, text)
     say(profile_table(profile))
@@ -250,7 +253,8 @@ def sample(
 @app.command()
 def export(
     folder: options.Folder,
-    to: Annotated[Path, typer.Option("--to", help="File to write: .parquet, .csv or another.")],
+    file: options.Written = None,
+    to: Annotated[Path | None, typer.Option("--to", help="The same, as an option.")] = None,
     strata: Annotated[
         list[str] | None, typer.Option(help="Stratum to export; give it again for more.")
     ] = None,
@@ -268,24 +272,27 @@ def export(
     Formats: .csv .tsv .parquet .arrow .xlsx .sav .zsav .dta .xpt .rds. What a format cannot hold
     is named before anything is written.
 
-    Examples: synthpop export synthpop-demo --to people.csv --strata Vienna
+    Names that SPSS, Stata or SAS do not allow become legal ones, which are told.
 
-    synthpop export synthpop-demo --to sample.sav --sample 500 --seed 1
+    Examples: synthpop export synthpop-demo people.csv --strata Vienna
+
+    synthpop export synthpop-demo sample.sav --sample 500 --seed 1
     """
     from synthpop.microdata.formats.dictionary_file import write_dictionary
     from synthpop.pipeline.export_file import export_population
     from synthpop.population.population import open_population
 
+    target = options.written(file, to)
     source = open_population(folder)
 
     def tell(items: list[str]) -> None:
-        say(f"{to.suffix} does not hold:" + "".join(f"\n  - {item}" for item in items))
+        say(f"{target.suffix} does not hold:" + "".join(f"\n  - {item}" for item in items))
         answer(losses=items)
 
     write = partial(
         export_population,
         source,
-        to,
+        target,
         strata=strata,
         sample=sample,
         households=households,
@@ -295,9 +302,9 @@ def export(
         dta_version=dta_version,
     )
     with steps("export", 1) as step:
-        rows = step(to.name, write)
-    say(f"Wrote {to}: {plural(rows, 'row')}.")
-    answer(file=to, rows=rows)
+        rows = step(target.name, write)
+    say(f"Wrote {target}: {plural(rows, 'row')}.")
+    answer(file=target, rows=rows)
     if dictionary is not None:
         say(f"Wrote the dictionary {write_dictionary(source.dictionary, dictionary)}.")
         answer(dictionary=dictionary)

@@ -32,6 +32,7 @@ from synthpop.microdata.messages.methods import Options
 from synthpop.microdata.messages.parameters import NONE, POSITIVE, Between, OneOf, check
 from synthpop.microdata.messages.text import formatted, plural
 from synthpop.models.encoding import distinct_numbers
+from synthpop.models.nested import NestedLevels
 
 SMALLEST_STRATUM = 30
 LARGEST_GAP = 1e-3
@@ -115,6 +116,8 @@ class PoolingOptions(Options):
             return Pooling("partial", float(self.amount), pairs=float(self.pairs))
         if self.amount is not None:
             return self.amount
+        if isinstance(model, NestedLevels):
+            return "complete"  # hundreds of codes are too many for the model of one stratum
         is_multinomial = isinstance(model, str) and model == "multinomial"
         return "cross-validated" if is_multinomial else "none"
 

@@ -11,6 +11,7 @@ import pandas as pd
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import join, plural
+from synthpop.microdata.reading.columns import Question
 
 STEPS = ("structure", "derive", "categorical", "continuous", "components")
 
@@ -28,6 +29,7 @@ class ColumnProfile:
     # "shared" where members of a household have one value, "first" where they go together
     together: str | None = None
     first_age: float | None = None  # age at which values other than missing or zero begin
+    nested: bool = False  # codes with many levels, drawn within their groups
     note: str = ""  # what the user should look at: codes that may mean "missing", rare levels
 
 
@@ -58,6 +60,9 @@ class SurveyProfile(Result):
         Total -> the categories that tell most of which part is the largest.
     small_strata : dict of int
         Strata with fewer than 30 sample persons.
+    questions : tuple of Question
+        What matters (household, weight, age, sex) and only somebody who knows the file can say:
+        role, columns that it may be, and why.
     """
 
     columns: tuple[ColumnProfile, ...]
@@ -72,6 +77,7 @@ class SurveyProfile(Result):
     predictors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     split_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     small_strata: Mapping[str, int] = field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column."""

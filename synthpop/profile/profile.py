@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.native import same_library
-from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 from synthpop.microdata.reading.households import relation_column
 from synthpop.microdata.reading.kinds import are_whole
+from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.reading.partitions import mapping_of
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
@@ -29,13 +31,16 @@ NUMBER_CLASSES = 21  # of a number in the structure, missing ones among them
 
 
 @same_library
-def profile_survey(data: Any) -> SurveyProfile:
+def profile_survey(data: Any, *, known: Mapping[str, str | None] | None = None) -> SurveyProfile:
     """Recognise the columns of a survey.
 
     Parameters
     ----------
     data : DataFrame or another table
         One row per person.
+    known : dict, optional
+        Role, "age" or "sex" -> its column, or None where the survey has none: what would be a
+        question (`SurveyProfile.questions`) otherwise.
 
     Returns
     -------
@@ -44,7 +49,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     Raises
     ------
     InputError
-        The table has no rows.
+        The table has no rows, or a column that is known is not there.
 
     Notes
     -----
@@ -68,7 +73,21 @@ def profile_survey(data: Any) -> SurveyProfile:
         raise InputError.of(
             "survey", "rows", "there are none", "Give a file with one row per person."
         )
-    return _Profiler(frame).profile()
+    _check_known(known or {}, list(frame.columns))
+    return _Profiler(frame, known).profile()
+
+
+def _check_known(known: Mapping[str, str | None], columns: list[str]) -> None:
+    """Refuse roles and columns that there are not."""
+    faults = Faults("survey")
+    roles = [*ROLES, "age", "sex"]
+    for role, name in known.items():
+        if role not in roles:
+            faults.add(f"known.{role}", "is no role", hint=did_you_mean(role, roles))
+        elif name is not None and name not in columns:
+            what = message("{name} is not a column", name=repr(name))
+            faults.add(f"known.{role}", what, hint=did_you_mean(name, columns))
+    faults.raise_if_any()
 
 
 class _Profiler(SurveyReader):
@@ -104,6 +123,7 @@ class _Profiler(SurveyReader):
             predictors=predictors,
             split_by={total: self._split_by(columns, parts) for total, parts in totals.items()},
             small_strata=self._small_strata(),
+            questions=tuple(self.questions()),
         )
 
     # columns that follow from others
@@ -313,7 +333,7 @@ class _Profiler(SurveyReader):
         pairs = self.index.pairs()
         cells = self._cells()
         for name, item in columns.items():
-            if item.together is not None:
+            if item.together is not None or item.nested:
                 continue
             values, codes = self.numbers[name], self.codes[name]
             agree = False
@@ -346,12 +366,25 @@ class _Profiler(SurveyReader):
         shared = [n for n, item in columns.items() if item.use == "structure" and n not in basic]
         earlier = [(name, self.codes[name]) for name in shared]
         predictors = {}
+        codes: list[str] = []  # that are told too finely to predict anything but other codes
         for name in order:
-            predictors[name] = tuple(
-                association.most_informative(coded[name], earlier, self.weights, MOST_PREDICTORS)
+            chosen = association.most_informative(
+                coded[name], earlier, self.weights, MOST_PREDICTORS
             )
-            earlier.append((name, coded[name]))
+            if columns[name].nested:
+                alike = [other for other in codes if self._are_asked_together(name, other)]
+                predictors[name] = (*chosen, *alike[-1:])
+                codes.append(name)
+            else:
+                predictors[name] = tuple(chosen)
+                earlier.append((name, coded[name]))
         return predictors
+
+    def _are_asked_together(self, name: str, other: str) -> bool:
+        """Whether two columns are missing for the same persons, or of households alike."""
+        missing = self.frame[name].isna()
+        same = bool((missing == self.frame[other].isna()).all())
+        return same and (bool(missing.any()) or self.shared(name) == self.shared(other))
 
     def _coded(self, name: str, item: ColumnProfile) -> np.ndarray:
         values = self.numbers[name]
@@ -366,7 +399,8 @@ class _Profiler(SurveyReader):
         values = [v for part in parts if (v := self.numbers[part]) is not None]
         absolute = np.abs(np.nan_to_num(np.column_stack(values)))
         largest = np.where(absolute.sum(axis=1) > 0, absolute.argmax(axis=1) + 1, 0)
-        coded = [n for n, item in columns.items() if item.use == "categorical"]
+        items = columns.items()
+        coded = [n for n, item in items if item.use == "categorical" and not item.nested]
         explained = {
             n: association.information(largest, self.codes[n], self.weights) for n in coded
         }

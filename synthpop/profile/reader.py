@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,14 @@ import pandas as pd
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
-from synthpop.microdata.messages.text import number, plural
+from synthpop.microdata.messages.text import join, number, plural
 from synthpop.microdata.reading.columns import ColumnReader
 from synthpop.microdata.reading.households import is_member_number
-from synthpop.microdata.reading.kinds import FEW_NUMBERS, are_whole
+from synthpop.microdata.reading.kinds import FEW_NUMBERS, MOST_CODES, are_whole, texts_among_numbers
 from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 from synthpop.profile.columns import ColumnProfile
 
-MOST_LEVELS = 60
+MOST_LEVELS, ROWS_A_LEVEL = 60, 3
 RARE_LEVEL = 5
 POSSIBLE_WEIGHT = "may be the weight: above 0, with fractions, one value in each household"
 
@@ -25,8 +26,8 @@ POSSIBLE_WEIGHT = "may be the weight: above 0, with fractions, one value in each
 class SurveyReader(ColumnReader):
     """The survey while the use of its columns is being found, one after the other."""
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        super().__init__(frame)
+    def __init__(self, frame: pd.DataFrame, known: Mapping[str, str | None] | None = None) -> None:
+        super().__init__(frame, known=known)
         self.weights = self._weights()
         self.relation: str | None = None
         self.derived: dict[str, dict[str, Any]] = {}
@@ -79,14 +80,23 @@ class SurveyReader(ColumnReader):
             return ColumnProfile(
                 name, message("left out"), message("the number of the member in the household")
             )
-        if values is not None and (n_values > FEW_NUMBERS or not are_whole(values)):
+        is_amount = values is not None and (n_values > FEW_NUMBERS or not are_whole(values))
+        if values is not None and is_amount and not self.are_codes(name):
             possible = POSSIBLE_WEIGHT if self.may_be_weight(name) else ""
             note = joined_notes(_missing_codes(values), possible)
             why = message("a number with {n} values", n=number(n_values))
             return ColumnProfile(name, "continuous", why, note=note)
-        if n_values > MOST_LEVELS:
+        if n_values > min(MOST_CODES, len(column) / ROWS_A_LEVEL):
             why = message("{n} levels: too many to model; group them first", n=number(n_values))
+            if values is None and (codes_of_missing := texts_among_numbers(column)):
+                why = message(
+                    "numbers with codes for missing: declare {codes} in [survey.csv] missing",
+                    codes=join(codes_of_missing),
+                )
             return ColumnProfile(name, message("left out"), why)
+        if n_values > MOST_LEVELS:
+            why = message("{n} codes, drawn within their groups", n=number(n_values))
+            return ColumnProfile(name, "categorical", why, nested=True)
         note = joined_notes(_missing_codes(values), _rare(column))
         return ColumnProfile(name, "categorical", plural(n_values, "level"), note=note)
 

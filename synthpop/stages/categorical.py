@@ -40,6 +40,7 @@ from synthpop.microdata.frame.block import Block, Fallback, Sample
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import check_choice
+from synthpop.models.nested import NestedLevels
 from synthpop.stages.base import ClassStage, StageModel, StratumPooling, as_names
 from synthpop.stages.entry import StageEntry
 
@@ -62,11 +63,12 @@ class Categorical(ClassStage):
         population has at this step. A formula is text like ``"~ age + sex:status"``. Numbers with
         more than 20 distinct values are cut at their weighted deciles, and at the value below (or
         above) which nobody has a value of the variable, as children have no economic status.
-    model : "multinomial", "empirical", "tree", "forest", "boosting" or a scikit-learn classifier
+    model : "multinomial", "empirical", "tree", "forest", "boosting", "nested" or a classifier
         Weighted multinomial logistic regression (book eq. 6.3), the observed weighted
         distribution of each combination of predictors, a classification tree or random forest
-        (leaves of 5 persons or more), gradient boosting, or any classifier with ``predict_proba``
-        whose ``fit`` takes ``sample_weight``. Survey weights are used by all of them.
+        (leaves of 5 persons or more), gradient boosting, codes with many levels by trees of their
+        groups (first digits) and within these, or any classifier of scikit-learn with
+        ``predict_proba`` whose ``fit`` takes ``sample_weight``. All of them use survey weights.
     impossible : list of rules, optional
         Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a
         value is never drawn there (probabilities are set to zero and scaled back to one). A missing
@@ -79,9 +81,10 @@ class Categorical(ClassStage):
         predictors in the pooled model too; a formula gets no pairs but its own.
         "one-standard-error": the most pooled number (and the weakest pairs) whose score is less
         than one standard error of the difference behind the best. Default:
-        "cross-validated" for the multinomial model, otherwise "none", since other models are
-        fitted about five times then. What was chosen is in `FittedPipeline.pooling`; how each model
-        is shrunk, in `synthpop.conditional.pooling.options`.
+        "cross-validated" for the multinomial model, "complete" for "nested", otherwise "none",
+        since other models are fitted about five times then. What was chosen is in
+        `FittedPipeline.pooling`; how each model is shrunk, in
+        `synthpop.conditional.pooling.options`.
     by : str, optional
         Category, or number of up to 20 distinct values, of the population at this step. Models are
         fitted to each of its levels (a missing value is one) instead of each stratum, and
@@ -179,7 +182,9 @@ class Categorical(ClassStage):
         )  # fmt: skip
         design = make_design(sample, encodings, classes, n_levels + 1)
         seed = int(rng.integers(2**31))
-        sequence = fit_classes(self.model, design, self.pooling, self.predictors, seed=seed)
+        is_nested = isinstance(self.model, str) and self.model == "nested"
+        model = NestedLevels.of(field.levels) if is_nested else self.model
+        sequence = fit_classes(model, design, self.pooling, self.predictors, seed=seed)
         if knows_first(encodings):
             sequence = with_targets(without_members_before(sequence, encodings), design)
         class_notes = fit_fallbacks(self.label, sequence, classes, sample)

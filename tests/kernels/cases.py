@@ -129,6 +129,15 @@ def special_uniques() -> list[np.ndarray]:
 
 
 @case
+def latent_classes() -> list[np.ndarray]:
+    """Draws of the shares of cells, with holes and weights."""
+    from riskeval import population_risk
+
+    risk = population_risk(keys_with_holes(30), list("abc"), weights="w", seed=1)
+    return [np.array([*risk.unique, *risk.links]), risk.risk, risk.upper]
+
+
+@case
 def loglinear() -> list[np.ndarray]:
     """Every method of the log-linear models."""
     from riskeval import choose_model, loglinear_risk

@@ -24,7 +24,7 @@ from riskeval.attacks.intervals import share as share_of
 from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber, beside
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
-from riskeval.attacks.targets import combine_members, combine_probabilities
+from riskeval.attacks.targets import clusters_among, combine_members, combine_probabilities
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -186,7 +186,10 @@ def _excess(table: CrossTable, tau: float, counting: CountingRequest) -> dict[st
         wins = (records["targeted"] & records["right"]).to_numpy()
         success["DCAP"].append(cap[among])
         success["TCAP_original"].append(combine_members(wins, unit, n_units, how)[among])
-    about: Any = {"coverage": counting.request.coverage, "overlap": counting.overlap}
+    about: Any = {
+        "coverage": counting.request.coverage, "overlap": counting.overlap,
+        "clusters": clusters_among([people.targets for people in table.files.values()]),
+    }  # fmt: skip
     compared = {
         name: excess(members, strangers, counting.confidence, n_tests=2, **about)
         for name, (members, strangers) in success.items()

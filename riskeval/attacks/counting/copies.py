@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.clusters import clusters_of
 from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.levels import LevelCoder, check_common_levels, occurring_levels
 from riskeval.attacks.numbers import OUTSIDE, AttackNumber, beside
@@ -288,11 +289,14 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
     check_common_levels("copied values", marks.coders, "original", "synthetic file")
     units = {role: units_of(frame, marks.household) for role, frame in files.items()}
     units["chance"] = units["original"]
-    success = {
+    homes = {role: None if marks.household else clusters_of(frame)
+             for role, frame in files.items()}  # fmt: skip
+    found = {
         (role, kind): _of_units(of, hits[role][kind], units[role])
         for role, kinds in real.items()
         for kind, of in kinds.items()
     }
+    success = {job: matched[has] for job, (matched, has) in found.items()}
     names = (*marks.amounts, *marks.coders)
     overlap = overlap_of(files["original"], files.get("holdout"), names, list(marks.coders))
     rows, beyond = [], {}
@@ -305,7 +309,18 @@ def _counted(marks: Marks, files: dict[str, pd.DataFrame], synthetic: Any) -> Co
             "lower": low, "upper": high, "by_chance": _mean(success["chance", kind]),
             "holdout": _mean(strangers),
         })  # fmt: skip
-        difference = excess(originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap)
+        first, second = (
+            (
+                None if codes is None else codes[found[role, kind][1]]
+                for role, codes in homes.items()
+            )
+            if len(homes) > 1
+            else (None, None)
+        )
+        difference = excess(
+            originals, strangers, 0.95, n_tests=len(marks.kinds), overlap=overlap,
+            clusters=(first, second),
+        )  # fmt: skip
         if difference is not None:
             beyond[kind] = difference
     unit = "households" if marks.household else "records"
@@ -327,8 +342,10 @@ def _check_amounts(faults: Faults, frame: pd.DataFrame, marks: Marks, role: str)
             faults.add(name, f"is not a number in the {role}", hint="Make it one, as elsewhere.")
 
 
-def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) -> np.ndarray:
-    """Whether a mark that no other unit has was met, of each unit with such a mark."""
+def _of_units(
+    marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether a mark that no other unit has was met, and which units have such a mark."""
     n_units = int(unit.max(initial=-1)) + 1
     has, matched = np.zeros(n_units, dtype=bool), np.zeros(n_units, dtype=bool)
     for one, hit in zip(marks, hits, strict=True):
@@ -337,7 +354,7 @@ def _of_units(marks: list[pd.Series], hits: list[np.ndarray], unit: np.ndarray) 
         alone = pairs[~pairs.duplicated("mark", keep=False)]
         has[alone["unit"]] = True
         matched[alone["unit"][alone["hit"]]] = True
-    return matched[has]
+    return matched, has
 
 
 def _mean(values: np.ndarray) -> float:

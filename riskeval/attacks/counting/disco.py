@@ -20,7 +20,7 @@ from riskeval.attacks.levels import comparable_text
 from riskeval.attacks.numbers import RAAB, AttackNumber
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, excess
-from riskeval.attacks.targets import combine_members
+from riskeval.attacks.targets import clusters_among, combine_members
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.native import same_library
@@ -149,11 +149,14 @@ def disco(
 def _beyond_strangers(
     counting: CountingRequest, table: CrossTable, rule: Exclusions, disclosed: np.ndarray
 ) -> Excess | None:
-    strangers = table.files["hold-out"]
-    others = _flags(table, strangers, rule, counting)["DiSCO"]
+    files = [one.targets for one in table.files.values()]
+    others = _flags(table, table.files["hold-out"], rule, counting)["DiSCO"]
+    members, strangers = (
+        flags[one.comparable] for one, flags in zip(files, (disclosed, others), strict=True)
+    )
     return excess(
-        disclosed[table.people.targets.comparable], others[strangers.targets.comparable],
-        counting.confidence, coverage=counting.request.coverage, overlap=counting.overlap,
+        members, strangers, counting.confidence, coverage=counting.request.coverage,
+        overlap=counting.overlap, clusters=clusters_among(files),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from riskeval.attacks.numbers import RAAB, AttackNumber, beside
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, caution_of, excess
+from riskeval.attacks.targets import clusters_among
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.message import message
@@ -233,13 +234,15 @@ def replicated_uniques(
     replicated = _replicated(tables[0], people) & people.targets.unique & people.looked_for
     comparison = None
     if holdout is not None:
+        files = list(tables[0].files.values())
+        among = [one.looked_for & one.targets.unique_in_all for one in files]
         members, strangers = (
-            _replicated(tables[0], one)[one.looked_for & one.targets.unique_in_all]
-            for one in tables[0].files.values()
+            _replicated(tables[0], one)[rows] for one, rows in zip(files, among, strict=True)
         )
         comparison = excess(
-            members, strangers, confidence, coverage=coverage, overlap=counting.overlap
-        )
+            members, strangers, confidence, coverage=coverage, overlap=counting.overlap,
+            clusters=clusters_among([one.targets for one in files], among),
+        )  # fmt: skip
     present = intervals.means["UiOiS"]
     return ReplicatedUniques(
         rate=intervals.means["repU"],

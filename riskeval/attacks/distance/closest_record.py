@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.attacks.clusters import clusters_of
 from riskeval.attacks.compared import BASE, ComparedAttack, ComparedFiles, beyond_strangers, shown
 from riskeval.attacks.distance.files import (
     HONOURED,
+    NearnessFiles,
     Progress,
     check_numbers,
     members_nearest,
@@ -242,7 +244,7 @@ def distance_screen(
         shares["members"] = _below_cut(*members_nearest(files, drawn, "original", workers))
     nearness = {"dcr": released[:, 0], "nndr": _ratio(released)}
     return DistanceScreen(
-        **_compared(shares, confidence, files.overlap, holdout is not None),
+        **_compared(shares, confidence, files, None if holdout is None else rows),
         table=pd.DataFrame([_distances("synthetic", released), _distances("baseline", strangers)]),
         per_record=pd.DataFrame({"row": files.positions, **nearness}),
         baseline="original" if holdout is None else "hold-out",
@@ -252,12 +254,24 @@ def distance_screen(
 
 
 def _compared(
-    shares: dict[str, list[np.ndarray]], confidence: float, overlap: str, with_strangers: bool
-) -> dict[str, Any]:
+    shares: dict[str, list[np.ndarray]], confidence: float, files: NearnessFiles,
+    strangers: np.ndarray | None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the shares of released and of baseline records, and their differences."""
     level = corrected(confidence, len(shares))
+    homes = None
+    if strangers is not None and files.request.household is None:
+        homes = clusters_of(files.frames["holdout"])
+    clusters = None, homes if homes is None else homes[strangers]
     comparison = {
-        name: excess(released, baseline, confidence, n_tests=len(shares), overlap=overlap)
+        name: excess(
+            released,
+            baseline,
+            confidence,
+            n_tests=len(shares),
+            overlap=files.overlap,
+            clusters=clusters,
+        )
         for name, (released, baseline) in shares.items()
     }
     numbers: dict[str, Any] = {}
@@ -270,7 +284,7 @@ def _compared(
         }
     beyond = {name: one for name, one in comparison.items() if one is not None}
     return numbers | {
-        "excess": beyond if with_strangers else {},
+        "excess": {} if strangers is None else beyond,
         "copied": comparison["identical"],
         "nearer": comparison["close"],
     }

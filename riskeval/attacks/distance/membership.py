@@ -48,7 +48,7 @@ RELATED_TEXT = (
     "persons of the hold-out are nearer to each other than to persons of the original, as members "
     "of one household are"
 )
-HOUSEHOLD_EFFECT = 3.0
+HOUSEHOLD_EFFECT = 3.5
 """Effect of households on variances where nothing tells who lives together."""
 LEAST = 4
 """Persons of the hold-out, half of whom are the reference of method "density"."""

@@ -12,7 +12,7 @@ from riskeval.attacks.matching.attack import FileEvidence
 from riskeval.attacks.matching.request import ScenarioRequest
 from riskeval.attacks.shares import Excess, excess
 from riskeval.attacks.strangers import overlap_of
-from riskeval.attacks.targets import combine_probabilities
+from riskeval.attacks.targets import clusters_among, combine_probabilities
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.statistics.intervals import wilson
 
@@ -170,12 +170,18 @@ def excesses(
         for scenario in scenarios:
             files = [(file, by_unit(request, file, target, scenario)) for file in (sample, others)]
             for a, p in enumerate(levels):
+                among = [np.flatnonzero(file.targets.comparable[units.unit])
+                         for file, units in files]  # fmt: skip
                 members, strangers = (
-                    units.risk[file.targets.comparable[units.unit], a] for file, units in files
+                    units.risk[rows, a] for (_, units), rows in zip(files, among, strict=True)
                 )
                 beyond = excess(
                     members, strangers, CONFIDENCE, n_tests=len(scenarios) * len(levels),
                     coverage=request.scenario.coverage, overlap=overlap,
+                    clusters=clusters_among(
+                        [file.targets for file, _ in files],
+                        [units.unit[rows] for (_, units), rows in zip(files, among, strict=True)],
+                    ),
                 )  # fmt: skip
                 if beyond is not None:
                     compared[target, scenario, None if np.isnan(p) else p] = beyond

@@ -39,7 +39,12 @@ from riskeval.attacks.request import (
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.shares import Excess, corrected, excess
 from riskeval.attacks.strangers import overlap_of
-from riskeval.attacks.targets import attack_targets, level_coders, with_believed_keys
+from riskeval.attacks.targets import (
+    attack_targets,
+    clusters_among,
+    level_coders,
+    with_believed_keys,
+)
 from riskeval.attacks.values import codes_note, same_kind
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame
@@ -296,6 +301,10 @@ def _attempt(trial: RapidTrial, model: TargetModel, n_models: int) -> _Attempt:
         beyond = excess(
             units.at_risk[units.comparable], strangers.at_risk[strangers.comparable],
             trial.confidence, n_tests=n_models, coverage=share, overlap=trial.overlap,
+            clusters=clusters_among(
+                [trial.targets[role] for role in ("original", "hold-out")],
+                [units.comparable, strangers.comparable],
+            ),
         )  # fmt: skip
     return _Attempt(model, predicted[0], units, (low * share, high * share), holdout_rate, beyond)
 

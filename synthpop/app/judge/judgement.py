@@ -6,19 +6,7 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import (
-    button,
-    card,
-    choose,
-    command,
-    entry,
-    more,
-    pending,
-    picture,
-    report_buttons,
-    sentence,
-    table,
-)
+from synthpop.app import elements as ui
 from synthpop.app.judge.jobs import stamp_of
 from synthpop.app.view import View
 
@@ -30,18 +18,18 @@ def render(view: View) -> Tag:
     is_asked = view.choice("judge-run") == stamp
     return tags.div(
         tags.h1(t("Judgement")),
-        card(
+        ui.card(
             t("Compare and attack"),
             tags.p(
                 t("Every release is compared with the original; synthetic ones are attacked as "
                   "intruders would. The same seed gives the same numbers."),
                 class_="lead",
             ),
-            entry("judge-seed", t("Seed"), state.seed, kind="number", min="0", step="1",
-                  message=command("judge.set_seed"), argument="seed"),
+            ui.entry("judge-seed", t("Seed"), state.seed, kind="number", min="0", step="1",
+                     message=ui.command("judge.set_seed"), argument="seed"),
             tags.p(
-                button(t("Judge the releases"), {"action": "judge"}, kind="first",
-                       key="judge-run", disabled=is_asked)
+                ui.button(t("Judge the releases"), {"action": "judge"}, kind="first",
+                          key="judge-run", disabled=is_asked)
             ),
         ),
         *(_results(view, stamp) if is_asked else []),
@@ -50,7 +38,7 @@ def render(view: View) -> Tag:
 
 def judge(view: View, message: object) -> list[dict[str, Any]]:
     """Return the choice that the releases as they stand are judged."""
-    return [choose(**{"judge-run": stamp_of(view.project.judge)})]
+    return [ui.choose(**{"judge-run": stamp_of(view.project.judge)})]
 
 
 def _results(view: View, stamp: str) -> list[Tag]:
@@ -68,25 +56,25 @@ def _results(view: View, stamp: str) -> list[Tag]:
 
 def _pending(view: View, job: str, title: str) -> Tag:
     t = view.t
-    return card(t(title), pending(view, job, t("Computing"), retry=t("Try again")))
+    return ui.card(t(title), ui.pending(view, job, t("Computing"), retry=t("Try again")))
 
 
 def _compared(view: View, result: dict[str, Any]) -> Tag:
     t = view.t
-    return card(
+    return ui.card(
         t("Risk and utility"),
-        *[sentence(text) for text in result["texts"]],
-        *[picture(svg) for svg in result["pictures"]],
-        *[table(one, t("All numbers")) for one in result["tables"]],
-        tags.div(report_buttons(t, "judge.report", key="judge-report")),
+        *[ui.sentence(text) for text in result["texts"]],
+        *[ui.picture(svg) for svg in result["pictures"]],
+        *[ui.table(one, t("All numbers")) for one in result["tables"]],
+        tags.div(ui.report_buttons(t, "judge.report", key="judge-report")),
     )  # fmt: skip
 
 
 def _attacked(view: View, one: dict[str, Any]) -> Tag:
     t = view.t
-    return card(
+    return ui.card(
         t("Attacks on {name}", name=one["label"]),
-        *[sentence(text) for text in one["texts"]],
-        report_buttons(t, "judge.attack_report", name=one["label"], place=one["place"]),
-        more(t("All numbers"), table(one["table"], t("All numbers"))),
+        *[ui.sentence(text) for text in one["texts"]],
+        ui.report_buttons(t, "judge.attack_report", name=one["label"], place=one["place"]),
+        ui.more(t("All numbers"), ui.table(one["table"], t("All numbers"))),
     )

@@ -7,21 +7,7 @@ from typing import Any
 
 from htmltools import Tag, TagChild, TagList, tags
 
-from synthpop.app.elements import (
-    button,
-    card,
-    checks,
-    choose,
-    command,
-    entry,
-    form,
-    framed_table,
-    pending,
-    select,
-    table,
-    text_area,
-    upload,
-)
+from synthpop.app import elements as ui
 from synthpop.app.sparks import spark_bars
 from synthpop.app.state import Source
 from synthpop.app.texts import said_here
@@ -48,9 +34,9 @@ def render(view: View) -> Tag:
     note = t("The file stays on this machine, in a private folder that is removed.")
     return tags.div(
         tags.h1(t("Data")),
-        card(
+        ui.card(
             t("Open another file") if state.source is not None else t("Open a file"),
-            upload("data-file", label, command("protect.open_file"), FORMATS),
+            ui.upload("data-file", label, ui.command("protect.open_file"), FORMATS),
             tags.p(note, class_="help"),
         ),
         *(_opened(view, state.source) if state.source is not None else []),
@@ -62,11 +48,11 @@ def _opened(view: View, source: Source) -> list[TagChild]:
     preview = view.value("protect.preview", source.model_dump_json())
     options = reading_options(view, source, "protect.set_reading")
     if preview is None:
-        inner = pending(view, "protect.preview", t("Reading the first rows"))
-        return [options, card(source.name, inner)]
+        inner = ui.pending(view, "protect.preview", t("Reading the first rows"))
+        return [options, ui.card(source.name, inner)]
     head = [f"{n} · {t(k)}" for n, k in zip(preview["names"], preview["types"], strict=True)]
     notes = [tags.li(said_here(note)) for note in preview["reading"]]
-    first_rows = card(
+    first_rows = ui.card(
         source.name,
         tags.div(tags.p(t("What was found out:")), tags.ul(*notes)) if notes else None,
         preview_table(t, preview, head),
@@ -78,16 +64,16 @@ def preview_table(t: Callable[..., str], preview: Mapping[str, Any], head: list[
     """Return the first rows of a file below a head."""
     numbers = [kind == "number" for kind in preview["types"]]
     rows = {"head": head, "rows": preview["rows"], "numbers": numbers}
-    return table(rows, t("The first rows as they are read"), of_data=True)
+    return ui.table(rows, t("The first rows as they are read"), of_data=True)
 
 
 def reading_options(view: View, source: Source, name: str) -> Tag:
     """Return the options of reading a file; `name` is the command that changes them."""
     t = view.t
-    message = command(name)
+    message = ui.command(name)
 
     def choice(key: str, label: str, pairs: list[tuple[str, str]]) -> Tag:
-        return select(
+        return ui.select(
             f"reading-{key}", label, [(value, t(text)) for value, text in pairs],
             getattr(source, key) or "", message=message, argument=key,
         )  # fmt: skip
@@ -98,7 +84,7 @@ def reading_options(view: View, source: Source, name: str) -> Tag:
             choice("decimal", t("Decimal sign"), DECIMALS),
             choice("thousands", t("Thousands"), THOUSANDS),
             choice("encoding", t("Encoding"), ENCODINGS),
-            entry(
+            ui.entry(
                 "reading-missing", t("Missing codes"), ", ".join(source.missing), message=message,
                 argument="missing", placeholder="-9, 99",
                 help_text=t("In all columns, with commas"),
@@ -106,20 +92,20 @@ def reading_options(view: View, source: Source, name: str) -> Tag:
         ]  # fmt: skip
     else:
         fields = [choice("user_missing", t("User-missing codes become"), USER_MISSING)]
-    return card(t("How the file is read"), tags.div(*fields, class_="fields"))
+    return ui.card(t("How the file is read"), tags.div(*fields, class_="fields"))
 
 
 def _columns(view: View, source: Source) -> Tag:
     t = view.t
     described = view.value("protect.columns")
     if described is None:
-        return card(t("Columns"), pending(view, "protect.columns", t("Reading the file")))
+        return ui.card(t("Columns"), ui.pending(view, "protect.columns", t("Reading the file")))
     edited_name = view.choice("column", "")
 
     def edit(name: str) -> Tag:
         pressed = name == edited_name
-        return button(
-            t("Edit"), choose(column="" if pressed else name), kind="small", pressed=pressed,
+        return ui.button(
+            t("Edit"), ui.choose(column="" if pressed else name), kind="small", pressed=pressed,
             key=f"edit-{name}", label=f"{t('Edit')} {name}",
         )  # fmt: skip
 
@@ -137,15 +123,15 @@ def _columns(view: View, source: Source) -> Tag:
     ]
     names = [t("Column"), t("Label"), t("Type"), t("Values"), t("Distinct"), t("Missing"),
              t("Meaning")]  # fmt: skip
-    sample = entry(
+    sample = ui.entry(
         "sample", t("Random subsample size, at random (empty: on all)"),
         view.project.protect.sample, kind="number", min="1", step="1",
-        message=command("protect.set_sample"), argument="n",
+        message=ui.command("protect.set_sample"), argument="n",
     )  # fmt: skip
     edited = next((item for item in described["columns"] if item["name"] == edited_name), None)
-    return card(
+    return ui.card(
         t("{n} records, {m} columns", n=count(described["records"]), m=len(described["columns"])),
-        framed_table(t("Columns"), names, rows, kind="scroll tall"),
+        ui.framed_table(t("Columns"), names, rows, kind="scroll tall"),
         sample,
         _meaning(view, source, edited) if edited is not None else None,
     )  # fmt: skip
@@ -159,20 +145,20 @@ def _meaning(view: View, source: Source, column: dict[str, Any]) -> Tag:
     missing = ", ".join(str(code) for code, _ in meaning.get("missing", []))
     return tags.div(
         tags.h3(name),
-        form(
+        ui.form(
             {"action": "meaning", "column": name}, t("Change the meaning"),
-            entry(f"label-{name}", t("Label"), meaning.get("label", ""), name="label"),
-            entry(
+            ui.entry(f"label-{name}", t("Label"), meaning.get("label", ""), name="label"),
+            ui.entry(
                 f"missing-{name}", t("Set to missing"), missing, name="missing",
                 help_text=t("Codes that stand for a missing answer, with commas"),
             ),
-            text_area(f"values-{name}", t("Value labels"), values, "values",
-                      t("One a line: code = label"), 5),
+            ui.text_area(f"values-{name}", t("Value labels"), values, "values",
+                         t("One a line: code = label"), 5),
             class_="fields",
         ),
-        select(
+        ui.select(
             f"type-{name}", t("Type"), [(v, t(x)) for v, x in TYPES], source.types.get(name, ""),
-            message=command("protect.set_type", column=name), argument="kind",
+            message=ui.command("protect.set_type", column=name), argument="kind",
         ),
         _records(view, column),
         class_="inner",
@@ -190,15 +176,15 @@ def _records(view: View, column: dict[str, Any]) -> Tag | None:
             return None
         low, high = (subset.low, subset.high) if subset else (None, None)
         fields = tags.div(
-            entry(f"low-{name}", t("From"), low, name="low", kind="number", step="any"),
-            entry(f"high-{name}", t("To"), high, name="high", kind="number", step="any"),
+            ui.entry(f"low-{name}", t("From"), low, name="low", kind="number", step="any"),
+            ui.entry(f"high-{name}", t("To"), high, name="high", kind="number", step="any"),
             class_="fields",
         )
     else:
         values = subset.values if subset else ()
-        fields = checks(f"keep-{name}", t("Values"), levels, values, "values")
+        fields = ui.checks(f"keep-{name}", t("Values"), levels, values, "values")
     title = tags.h4(t("Work on some of the records only (nothing given: on all)"))
-    return form({"action": "subset", "column": name}, t("Choose the records"), title, fields)
+    return ui.form({"action": "subset", "column": name}, t("Choose the records"), title, fields)
 
 
 def set_meaning(view: View, message: Any) -> list[dict[str, Any]]:
@@ -218,7 +204,7 @@ def set_meaning(view: View, message: Any) -> list[dict[str, Any]]:
         "values": values,
         "missing": [[code, ""] for code in codes],
     }
-    return [command("protect.set_meaning", column=message["column"], entry=change)]
+    return [ui.command("protect.set_meaning", column=message["column"], entry=change)]
 
 
 def set_subset(view: View, message: Any) -> list[dict[str, Any]]:
@@ -228,4 +214,4 @@ def set_subset(view: View, message: Any) -> list[dict[str, Any]]:
     entries = message["entries"]
     limits = {name: read_value(entries[name]) for name in ("low", "high") if name in entries}
     values = entries.get("values", [])
-    return [command("protect.set_subset", column=message["column"], values=values, **limits)]
+    return [ui.command("protect.set_subset", column=message["column"], values=values, **limits)]

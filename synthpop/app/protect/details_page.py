@@ -9,23 +9,7 @@ from typing import Any
 
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.elements import (
-    button,
-    card,
-    choose,
-    command,
-    entry,
-    form,
-    menu,
-    more,
-    named,
-    option_fields,
-    pending,
-    picture,
-    select,
-    sentence,
-    table,
-)
+from synthpop.app import elements as ui
 from synthpop.app.forms import Form, make_form, read_form
 from synthpop.app.jobs import Need
 from synthpop.app.protect import needs as shown
@@ -85,14 +69,14 @@ def set_options(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the choice of the options of a detail."""
     detail = message["detail"]
     options = read_form(detail_forms()[detail], message.get("entries", {}))
-    return [choose(**{f"options-{detail}": options})]
+    return [ui.choose(**{f"options-{detail}": options})]
 
 
 def _options(view: View, detail: str, chosen: dict[str, Any]) -> Tag:
     t = view.t
-    fields = option_fields(detail_forms()[detail], view.column_names(), t, chosen)
+    fields = ui.option_fields(detail_forms()[detail], view.column_names(), t, chosen)
     message = {"action": "options", "detail": detail}
-    return more(t("Options"), form(message, t("Compute again"), fields))
+    return ui.more(t("Options"), ui.form(message, t("Compute again"), fields))
 
 
 def needs(view: View) -> list[Need]:
@@ -110,14 +94,14 @@ def render(view: View) -> Tag:
     t = view.t
     detail, arguments = _chosen(view)
     buttons = [
-        button(t(title), choose(detail=name), key=f"detail-{name}", pressed=name == detail)
+        ui.button(t(title), ui.choose(detail=name), key=f"detail-{name}", pressed=name == detail)
         for name, title in TITLES.items()
     ]
     is_overview = detail == "overview"
     content = tags.div(*_overview(view)) if is_overview else _detail(view, detail, arguments)
     return tags.div(
         tags.h1(t("Risk and utility")),
-        tags.div(menu(t("Details"), buttons), content, class_="two"),
+        tags.div(ui.menu(t("Details"), buttons), content, class_="two"),
     )
 
 
@@ -126,7 +110,7 @@ def _overview(view: View) -> list[TagChild]:
     measured = view.value("protect.measure", steps_stamp(view.project.protect))
     if measured is None:
         text, retry = t("Measuring risk and utility"), t("Measure again")
-        return [card(t("All numbers"), pending(view, "protect.measure", text, retry=retry))]
+        return [ui.card(t("All numbers"), ui.pending(view, "protect.measure", text, retry=retry))]
     numbers = [False, False, True, True]
     head = [t("Number"), t("What it means"), t("Original"), t("Current")]
     rows = [[r["title"], r["meaning"], r["original"], r["current"]] for r in measured["risk"]]
@@ -134,11 +118,15 @@ def _overview(view: View) -> list[TagChild]:
     head = [t("Variable"), t("Number"), t("Original"), t("Current")]
     utility = {"head": head, "rows": measured["utility"], "numbers": numbers}
     return [
-        card(t("Risk"), sentence(measured["risk_text"]), table(risk, t("Risk, before and after"))),
-        card(
+        ui.card(
+            t("Risk"),
+            ui.sentence(measured["risk_text"]),
+            ui.table(risk, t("Risk, before and after")),
+        ),
+        ui.card(
             t("Utility"),
-            sentence(measured["utility_text"]),
-            table(utility, t("Utility, before and after")),
+            ui.sentence(measured["utility_text"]),
+            ui.table(utility, t("Utility, before and after")),
         ),
     ]
 
@@ -148,18 +136,18 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
     title, role = t(TITLES[detail]), NEEDED_ROLE.get(detail)
     if role and not getattr(state.roles, role):
         missing = t("No column has the role this needs. Choose one on the page Roles.")
-        return card(title, tags.p(missing))
+        return ui.card(title, tags.p(missing))
     stamp = steps_stamp(state) + json.dumps(arguments)
     result = view.value(f"protect.{detail}", stamp)
     controls: TagChild = None
     if detail == "violators":
-        controls = entry(
+        controls = ui.entry(
             "violators-k", t("Records that share a key (k)"), state.k, kind="number",
-            message=command("protect.set_k"), argument="k", min="2", step="1",
+            message=ui.command("protect.set_k"), argument="k", min="2", step="1",
         )  # fmt: skip
     if detail == "records":
-        controls = entry(
-            "first-record", t("From row"), arguments["first"], kind="number", message=choose(),
+        controls = ui.entry(
+            "first-record", t("From row"), arguments["first"], kind="number", message=ui.choose(),
             argument="first-record", min="1", step="1",
         )  # fmt: skip
     if detail in OPTIONS:
@@ -167,15 +155,15 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
     if detail == "pair":
         controls = _variables(view, arguments["variables"])
     if result is None:
-        inner = pending(view, f"protect.{detail}", t("Computing"), retry=t("Try again"))
-        return card(title, controls, inner)
-    return card(
+        inner = ui.pending(view, f"protect.{detail}", t("Computing"), retry=t("Try again"))
+        return ui.card(title, controls, inner)
+    return ui.card(
         title,
         controls,
-        *[sentence(text) for text in result["texts"]],
-        *[picture(svg) for svg in result.get("pictures", [])],
+        *[ui.sentence(text) for text in result["texts"]],
+        *[ui.picture(svg) for svg in result.get("pictures", [])],
         *[
-            table(
+            ui.table(
                 one,
                 title + (f" ({place})" if place > 1 else ""),
                 more=t("{n} more rows are not shown.", n=one["more"]),
@@ -188,9 +176,9 @@ def _detail(view: View, detail: str, arguments: dict[str, Any]) -> Tag:
 
 def _variables(view: View, chosen: list[str]) -> Tag:
     t = view.t
-    pairs, labels = named(view.column_names()), (t("First variable"), t("Second variable"))
+    pairs, labels = ui.named(view.column_names()), (t("First variable"), t("Second variable"))
     fields = [
-        select(f"pair-{key}", label, pairs, value, message=choose(), argument=key)
+        ui.select(f"pair-{key}", label, pairs, value, message=ui.choose(), argument=key)
         for key, label, value in zip(("first", "second"), labels, chosen, strict=True)
     ]
     return tags.div(*fields, class_="fields")

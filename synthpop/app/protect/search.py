@@ -7,17 +7,7 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import (
-    ask,
-    button,
-    card,
-    entry,
-    form,
-    framed_table,
-    picture,
-    sentence,
-    waiting,
-)
+from synthpop.app import elements as ui
 from synthpop.app.jobs import BackgroundJob, JobRequest
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
@@ -32,16 +22,16 @@ def render(view: View) -> Tag:
     """Return the page."""
     t, k = view.t, view.project.protect.k
     fields = [
-        entry("search-k", t("Records that share a key (k)"), k, name="k", kind="number", min="2",
-              step="1"),
-        entry("search-cells", t("Maximum share of cells suppressed (%)"), "1", name="cells",
-              kind="number", min="0", max="100", step="any"),
-        entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds", kind="number",
-              min="1", max=str(MOST_SECONDS), step="1"),
+        ui.entry("search-k", t("Records that share a key (k)"), k, name="k", kind="number", min="2",
+                 step="1"),
+        ui.entry("search-cells", t("Maximum share of cells suppressed (%)"), "1", name="cells",
+                 kind="number", min="0", max="100", step="any"),
+        ui.entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds", kind="number",
+                 min="1", max=str(MOST_SECONDS), step="1"),
     ]  # fmt: skip
     return tags.div(
         tags.h1(t("Make this file pass")),
-        card(
+        ui.card(
             t("Limits"),
             tags.p(
                 t("Recodings, suppressions, noise, microaggregation and swapping are tried from "
@@ -49,7 +39,7 @@ def render(view: View) -> Tag:
                   "attacked and measured."),
                 class_="lead",
             ),
-            form(
+            ui.form(
                 {"action": "search"}, t("Search"), tags.div(*fields, class_="fields"),
                 kind="first", key="search-plans", busy="protect.search" in view.busy,
             ),
@@ -61,18 +51,18 @@ def render(view: View) -> Tag:
 def _result(view: View) -> Tag | None:
     t, result = view.t, view.value("protect.search")
     if "protect.search" in view.busy:
-        return card(t("Plans"), waiting(t("Looking for plans")))
+        return ui.card(t("Plans"), ui.waiting(t("Looking for plans")))
     if result is None:
         return None
     is_current = result["stamp"] == steps_stamp(view.project.protect)
     rows = [_row(view, plan, result["best"], is_current) for plan in result["plans"]]
     names = [t("Plan"), t("Steps"), t("Risk"), t("Loss"), t("Cells lost"), t("Meets the limits"),
              t("Take it")]  # fmt: skip
-    return card(
+    return ui.card(
         t("Plans"),
-        *[sentence(line) for line in result["text"].splitlines()],
-        picture(result["picture"]),
-        framed_table(t("Plans on the front of risk and loss"), names, rows),
+        *[ui.sentence(line) for line in result["text"].splitlines()],
+        ui.picture(result["picture"]),
+        ui.framed_table(t("Plans on the front of risk and loss"), names, rows),
         None if is_current else
         tags.p(t("The file has changed since: search again."), class_="help"),
     )  # fmt: skip
@@ -88,7 +78,7 @@ def _row(view: View, plan: Mapping[str, Any], best: int | None, is_current: bool
         tags.td(short_percent(plan["cells_lost"]), class_="number"),
         tags.td(t("yes") if plan["within"] else t("no")),
         tags.td(
-            button(
+            ui.button(
                 t("Take it"), {"action": "take_plan", "plan": plan["plan"]},
                 disabled=not is_current,
                 kind="small first" if plan["plan"] == best else "small",
@@ -111,14 +101,14 @@ def search(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
         if not least <= values[name] <= most:
             faults.add(name, f"is {values[name]:g}", hint=f"Give {least} to {most}.")
     faults.raise_if_any()
-    return [ask("protect.search", **values)]
+    return [ui.ask("protect.search", **values)]
 
 
 def take_plan(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the job that runs the steps of a plan."""
     plans = view.value("protect.search")["plans"]
     plan = next(row for row in plans if row["plan"] == message["plan"])
-    return [ask("protect.take_plan", steps=plan["steps"])]
+    return [ui.ask("protect.take_plan", steps=plan["steps"])]
 
 
 def run_search(request: JobRequest) -> Any:

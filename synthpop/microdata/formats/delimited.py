@@ -11,12 +11,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.formats.broken import (
+    check_bytes,
+    check_cells,
+    check_encoding,
+    check_header,
+    check_second_header,
+    ragged,
+)
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join
 
 SNIFFED = 65536
 SEPARATORS = ",;\t|"
+FEWEST_NUMBERS = 30  # distinct ones, beside which one text is a code for missing
 NO_NUMBER = ("NA", "NaN", "nan")
 EXACT = 2**53
 WHOLE = r"[+-]?(?:0|[1-9][0-9]*)"
@@ -102,7 +112,8 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
     at its start), UTF-16 with a mark, or else Latin-1. An empty cell is missing. A column becomes
     numbers where every other cell is a number and no two cells that differ would become equal:
     ``01`` and ``1`` stay text, and so do whole numbers of more digits than a number can hold. In
-    such a column, and nowhere else, ``NA`` and ``NaN`` are missing too. Points and commas are
+    such a column, and nowhere else, ``NA`` and ``NaN`` are missing too; so is the one text among
+    more than 30 distinct numbers (``N``), which the dictionary keeps. Points and commas are
     judged column by column; what stays open (``1.234`` beside decimal commas) stays text. All
     guesses are listed in ``frame.attrs["reading"]``; `options` overrides them.
 
@@ -112,23 +123,31 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
     options = options or CsvOptions()
     with path.open("rb") as stream:
         start = stream.read(SNIFFED)
+    check_bytes(path, start)
     encoding = options.encoding or (
         "utf-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     )
     lines = start.decode(encoding, errors="replace").splitlines()
     separator = options.separator or _separator(lines[0] if lines else "")
     notes = [] if options.separator else [f"separator {separator!r}"] if separator != "," else []
+    lines = lines[:-1] if len(start) == SNIFFED else lines  # the last one is cut
+    notes += check_header(lines, separator)
     try:
         frame = _read_text(path, separator, encoding)
     except UnicodeDecodeError:
         if options.encoding:
             raise ValueError(f"the text is not {options.encoding}") from None
+        check_encoding(path)
         frame = _read_text(path, separator, "latin-1")
         notes.append("encoding Latin-1")
+    except pd.errors.ParserError as problem:
+        raise ragged(problem) from None
     if not isinstance(frame.index, pd.RangeIndex):
         raise ValueError("rows have more cells than the first line has names")
     if len(frame) == 0:
         raise ValueError("there is a header but no row")
+    notes += check_cells(lines, separator)
+    check_second_header(frame)
     _check_columns(frame, options)
     typed, guesses = with_numbers(frame, separator != ",", options)
     typed.attrs["reading"] = [*notes, *guesses]
@@ -190,6 +209,7 @@ def with_numbers(
     options = options or CsvOptions()
     readings: dict[int, _Reading] = {}
     texts: dict[int, pd.Series] = {}
+    coded: dict[str, str] = {}  # name of a column of numbers -> its one code for missing
     for j in range(frame.shape[1]):
         name = str(frame.columns[j])
         cells = _without_missing(frame.iloc[:, j], options.missing_codes(name))
@@ -197,6 +217,10 @@ def with_numbers(
         if options.types.get(name) in ("text", "category"):
             continue
         reading = _read_numbers(cells, may_have_commas, options)
+        if reading is None and name not in options.types and (code := _one_code(cells)):
+            reading = _read_numbers(cells.mask(cells == code), may_have_commas, options)
+            if reading is not None:
+                coded[name] = code
         if reading is not None:
             readings[j] = reading
     marks = {reading.mark for reading in readings.values() if reading.mark}
@@ -219,7 +243,15 @@ def with_numbers(
         for j in range(frame.shape[1])
     ]
     _check_types(frame, readings, options)
-    return (pd.concat(columns, axis=1) if columns else frame), notes
+    typed = pd.concat(columns, axis=1) if columns else frame
+    if coded:
+        by_code: dict[str, list[str]] = {}
+        for name, code in coded.items():
+            by_code.setdefault(code, []).append(repr(name))
+        notes += [f"{code!r} as missing in {join(names)}" for code, names in by_code.items()]
+        variables = [Variable(n, missing=((c, ""),), missing_code=c) for n, c in coded.items()]
+        typed = with_dictionary(typed, Dictionary(variables))
+    return typed, notes
 
 
 def _whole_with_missing(reading: _Reading) -> pd.Series:
@@ -276,6 +308,15 @@ def _read_numbers(cells: pd.Series, may_have_commas: bool, options: CsvOptions) 
             certain = grouped is not None or not _may_be_thousands(texts, mark)
             return _Reading(_spread(values, codes, cells.name), mark if has_mark else "", certain)
     return None
+
+
+def _one_code(cells: pd.Series) -> str | None:
+    """Return the one text that stands among many numbers where no cell is empty."""
+    if cells.isna().any():
+        return None
+    levels = pd.Series(cells.unique(), dtype=str)
+    others = levels[~levels.str.contains(r"\d")]
+    return others.iloc[0] if len(others) == 1 and len(levels) > FEWEST_NUMBERS else None
 
 
 def _has_thousands(texts: pd.Series, mark: str, declared: str | None) -> str | None:

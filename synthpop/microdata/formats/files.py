@@ -21,6 +21,7 @@ from synthpop.microdata.formats.rfiles import read_r, write_r
 from synthpop.microdata.formats.size import check_size
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of, with_dictionary
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import InputError, OutputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.survey import Survey
@@ -112,9 +113,8 @@ def read_table(
     except DAMAGED as problem:
         if isinstance(problem, InputError):
             raise
-        raise _fault(
-            file, message("cannot be read: {reason}", reason=problem), "Open it and check."
-        ) from None
+        hint = getattr(problem, "hint", "Open it and check.")
+        raise _fault(file, message("cannot be read: {reason}", reason=problem), hint) from None
     if dictionary is not None:
         frame = _with_meanings(frame, dictionary, user_missing)
     return with_whole_numbers(frame)
@@ -232,6 +232,11 @@ def _as_text_cell(value: Any) -> Any:
 def _write_text(frame: pd.DataFrame, path: Path, target: Path, csv: CsvOptions | None) -> None:
     options = csv or CsvOptions()
     usual = "\t" if target.suffix.lower() == ".tsv" else ","
+    for name, variable in dictionary_of(frame).variables.items():
+        code = variable.missing_code  # of numbers whose code for missing is a text
+        if name in frame and isinstance(code, str) and is_number(frame[name]):
+            column = frame[name].astype(object)
+            frame = frame.assign(**{name: column.where(frame[name].notna(), code)})
     frame.to_csv(
         path, index=False, sep=options.separator or usual, decimal=options.decimal or ".",
         encoding=options.encoding,

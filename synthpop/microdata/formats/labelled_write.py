@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -14,7 +13,14 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.formats.labelled import encoded
-from synthpop.microdata.frame.dictionary import Code, Variable, dictionary_of
+from synthpop.microdata.formats.legal_names import legal_names
+from synthpop.microdata.frame.dictionary import (
+    Code,
+    Dictionary,
+    Variable,
+    dictionary_of,
+    with_dictionary,
+)
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.messages.text import join, plural
 
@@ -118,18 +124,36 @@ def coded_columns(frame: pd.DataFrame, suffix: str) -> dict[str, Coded]:
     }
 
 
+def with_legal_names(frame: pd.DataFrame, suffix: str) -> pd.DataFrame:
+    """Return a frame with names that the format allows; the label keeps the name of before."""
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    made = legal_names(frame.columns, suffix)
+    if not made:
+        return frame
+    dictionary = dictionary_of(frame)
+    labelled = [
+        replace(dictionary[old], name=new, label=dictionary[old].label or old)
+        for old, new in made.items()
+    ]
+    kept = dictionary.only([name for name in dictionary if name not in made])
+    renamed = frame.rename(columns=made)
+    return with_dictionary(renamed, kept.updated(Dictionary(labelled)))
+
+
 def write_labelled(
     frame: pd.DataFrame, path: Path, target: Path, version: int | None = None
 ) -> None:
     """Write ``.sav``, ``.zsav``, ``.dta`` or ``.xpt`` with the labels of the frame's dictionary.
 
-    Missing codes are declared in SPSS and become the letters .a to .z in Stata.
+    Missing codes are declared in SPSS and become the letters .a to .z in Stata. Names that the
+    format does not allow become legal ones; the label of a variable without one is its name then.
 
     Raises OutputError: lists all that such a file cannot hold; nothing is written then.
     """
     import pyreadstat
 
     suffix = target.suffix.lower()
+    frame = with_legal_names(frame, suffix)
     columns = coded_columns(frame, suffix)
     check_columns(columns, suffix, target)
     table = pd.DataFrame({name: item.values for name, item in columns.items()})
@@ -230,37 +254,13 @@ def _formats(variables: dict[str, Variable], table: pd.DataFrame) -> dict[str, s
     return formats
 
 
-_RULES: dict[str, tuple[int, str, str]] = {
-    ".sav": (64, r"[^\W\d_][\w.@#$]*", "begins with a letter and has no blanks"),
-    ".zsav": (64, r"[^\W\d_][\w.@#$]*", "begins with a letter and has no blanks"),
-    # Stata allows 32, of which the name of a set of labels takes one
-    ".dta": (31, r"[^\W\d]\w*", "has letters, digits and _ only and begins with no digit"),
-    ".xpt": (32, r"[A-Za-z_][A-Za-z0-9_]*", "has ASCII letters, digits and _ only"),
-}
-
-
 def check_columns(columns: dict[str, Coded], suffix: str, path: Path) -> None:
     """Name everything that the format cannot hold before a file is begun."""
-    problems = [*_faults_of_names(list(columns), suffix), *_faults_of_values(columns, suffix)]
+    problems = _faults_of_values(columns, suffix)
     if problems:
         count = plural(len(problems), "problem")
         lines = "".join(f"\n  - {problem}" for problem in problems)
         raise OutputError(f"{path} cannot hold the data: {count}{lines}\nNothing was written.")
-
-
-def _faults_of_names(columns: list[str], suffix: str) -> list[str]:
-    longest, pattern, rule = _RULES[suffix]
-    long_names = [name for name in columns if len(name.encode()) > longest]
-    strange = [name for name in columns if not re.fullmatch(pattern, name)]
-    lowered = [name.lower() for name in columns]
-    alike = [name for name in columns if lowered.count(name.lower()) > 1]
-    return _sentences(
-        {
-            f"names have at most {longest} bytes": long_names,
-            f"a name {rule}": strange,
-            "names must differ in more than capital letters": alike if suffix != ".dta" else [],
-        }
-    )
 
 
 def _sentences(names_by_fault: dict[str, list[str]]) -> list[str]:
@@ -308,4 +308,4 @@ def names_text(names: Iterable[str]) -> str:
     return join([*quoted[:5], *more])
 
 
-WRITERS: dict[str, Callable[..., None]] = dict.fromkeys(_RULES, write_labelled)
+WRITERS: dict[str, Callable[..., None]] = dict.fromkeys((*SPSS, ".dta", ".xpt"), write_labelled)

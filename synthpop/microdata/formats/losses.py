@@ -15,7 +15,9 @@ from synthpop.microdata.formats.labelled_write import (
     coded_columns,
     names_text,
 )
+from synthpop.microdata.formats.legal_names import legal_names
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of
+from synthpop.microdata.messages.text import join
 
 LABELLED = (*SPSS, ".dta", ".xpt")
 
@@ -25,7 +27,10 @@ def losses(frame: pd.DataFrame, path: Path | str) -> list[str]:
     suffix = Path(path).suffix.lower()
     dictionary = dictionary_of(frame).only(map(str, frame.columns))
     if suffix in LABELLED:
-        return _losses_of_labelled(coded_columns(frame, suffix), dictionary, suffix)
+        made = legal_names(map(str, frame.columns), suffix)
+        names = [f"{old!r} (written as {new})" for old, new in made.items()]
+        told = [f"the names {join(names)}"] if names else []
+        return told + _losses_of_labelled(coded_columns(frame, suffix), dictionary, suffix)
     if suffix in (".csv", ".tsv", ".xlsx", ".rds"):
         return _losses_of_plain(frame, dictionary, suffix)
     return []

@@ -8,7 +8,7 @@ import pandas as pd
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.parameters import LARGEST
 
-FEW_NUMBERS = 30
+FEW_NUMBERS, MOST_TEXT_CODES = 30, 6
 OLDEST, FEWEST_AGES = 125, 20
 FEWEST_YEARS, ENOUGH_FOR_YEARS = 40, 400  # distinct whole ages, of so many persons
 OLD_AT_LEAST, YOUNG_AT_MOST, MOST_OF_AN_AGE = 70, 18, 0.06  # of ages that no name tells
@@ -92,3 +92,11 @@ def look_like_codes(values: np.ndarray) -> bool:
     uneven = np.mean((inner[1:-1] - mean) ** 2 / (1.5 * np.maximum((inner[1:-1] + mean) / 2, 0.5)))
     smooth = float(np.corrcoef(np.log(inner[1:]), np.log(inner[:-1]))[0, 1])
     return bool(uneven > UNEVEN and abs(heaped) < MOST_HEAPED and not smooth > MOST_SMOOTH)
+
+
+def texts_among_numbers(column: pd.Series) -> list[str]:
+    """Return the few texts among many numbers, as refused and not known; none for other columns."""
+    levels = pd.Series(column.dropna().unique()).astype(str)
+    others = levels[pd.to_numeric(levels, errors="coerce").isna()]
+    few = 0 < len(others) <= MOST_TEXT_CODES < FEW_NUMBERS < len(levels) - len(others)
+    return sorted(others) if few else []

@@ -20,7 +20,13 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from synthpop.microdata.formats.places import OTHER_NAME, is_text
-from synthpop.microdata.messages.errors import Faults, InputError, MicrodataError, RunFileError
+from synthpop.microdata.messages.errors import (
+    Faults,
+    InputError,
+    MicrodataError,
+    OutputError,
+    RunFileError,
+)
 from synthpop.microdata.runs.output import OUTPUT
 from synthpop.microdata.version import __version__
 
@@ -50,7 +56,19 @@ Facts = Annotated[
         "wave (time of the data), date, despite (reason to release although it objects)."
     ),
 ]  # fmt: skip
+Written = Annotated[Path | None, typer.Argument(help="File to write; its ending says the format.")]
 Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
+
+
+def written(file: Path | None, to: Path | None) -> Path:
+    """Return the file to write, which is an argument or an option.
+
+    Raises OutputError: neither or both are given.
+    """
+    if (file is None) == (to is None):
+        raise OutputError("Name one file to write, such as people.sav.")
+    return file or Path(str(to))
+
 
 NO_LIBRARY = "Is memory limited (ulimit -v), or the installation incomplete?"
 ADDRESS_SPACE = 1 << 30

@@ -24,7 +24,7 @@ def interval_of_mean(values: Any, confidence: float = 0.95) -> tuple[Any, Any, A
     return mean, mean - half, mean + half
 
 
-def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+def wilson(hits: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson interval of a share (1927, doi:10.1080/01621459.1927.10502953); NaN for no records."""
     from scipy.special import ndtri
 
@@ -53,7 +53,7 @@ def clopper_pearson(hits: int, n: int, confidence: float = 0.95) -> tuple[float,
 
 
 def newcombe(
-    hits: float, n: int, other_hits: float, other_n: int, confidence: float = 0.95
+    hits: float, n: float, other_hits: float, other_n: float, confidence: float = 0.95
 ) -> tuple[float, float]:
     """Interval of ``hits / n - other_hits / other_n`` (Newcombe 1998, method 10)."""
     if not (n and other_n):

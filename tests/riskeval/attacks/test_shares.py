@@ -157,3 +157,25 @@ def test_the_ends_of_delong_stay_within_zero_and_one() -> None:
     area, low, high = auc(scores, mixed, 0.95)
     assert low == 0.0
     assert high < 0.2
+
+
+def test_persons_of_one_household_are_no_independent_draws() -> None:
+    """Four members who all succeed or all fail tell as much as one person."""
+    homes = np.repeat(np.arange(60), 4)
+    members, strangers = np.repeat(np.arange(60) < 33, 4), np.repeat(np.arange(60) < 25, 4)
+    plain = excess(members, strangers, 0.95)
+    robust = excess(members, strangers, 0.95, clusters=(homes, homes))
+    assert plain is not None
+    assert robust is not None
+    assert plain.is_above
+    assert not robust.is_above
+    assert robust.difference == plain.difference
+    one = newcombe(33, 60, 25, 60, 0.95)
+    assert robust.lower == pytest.approx(one[0], abs=0.01)
+    shuffled = np.random.default_rng(1).permutation(len(homes))
+    again = excess(members[shuffled], strangers, 0.95, clusters=(homes[shuffled], homes))
+    assert again is not None
+    assert (again.lower, again.upper) == pytest.approx((robust.lower, robust.upper))
+    neighbours = excess(members[::-1], strangers[::-1], 0.95, clusters=(None, None))
+    assert neighbours is not None
+    assert neighbours.upper - neighbours.lower > 1.3 * (plain.upper - plain.lower)

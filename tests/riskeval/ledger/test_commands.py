@@ -22,8 +22,8 @@ call = partial(console.call, main)
 KEYS = ["region", "age", "sex"]
 ROLES = {"keys": KEYS, "household": "hid"}
 OPTIONS = [*(part for key in KEYS for part in ("--role", f"key={key}")), "--role", "household=hid"]
-FACTS = [part for fact in ("recipients=everybody", "recodings=ages", "randomness=none",
-                           "date=2026-01-02", "wave=2026") for part in ("--fact", fact)]  # fmt: skip
+TOLD = ("recipients=everybody", "recodings=ages", "randomness=none", "date=2026-01-02", "wave=2026")
+FACTS = [part for fact in TOLD for part in ("--fact", fact)]
 
 
 def suppressed(*importance: int) -> pd.DataFrame:

@@ -149,7 +149,7 @@ FILES["rare persons"] = (
     "Violations of 3-anonymity")  # fmt: skip
 FILES["a number of its own for everybody"] = (
     lambda: protected().assign(region=lambda b: range(len(b))),
-    "Highest risk of a record (worst model)")  # fmt: skip
+    "Highest risk of a record (upper end)")  # fmt: skip
 
 
 def _fixed_amount() -> pd.DataFrame:

@@ -9,7 +9,7 @@ from riskeval.verdict.verdict import CLEAR, ReleaseVerdict
 from tests.riskeval.verdict.corpus import AMOUNTS, COARSE, KEYS, SENSITIVE, original, strangers
 from tests.riskeval.verdict.deceptions import FILES, RELEASES, SYNTHETIC
 
-MEASURES = ["k_anonymity", "recovery", "individual_risk", "worst_model", "household_groups",
+MEASURES = ["k_anonymity", "recovery", "individual_risk", "population_risk", "household_groups",
             "l_diversity", "amount_groups"]  # fmt: skip
 QUICK = ["disco", "fewer_keys", "copies", "distance_screen", "membership", "tcap"]
 FIRST = ("the original, shuffled", "regions relabelled", "labels permuted", "amounts in cents")

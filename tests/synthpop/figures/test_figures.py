@@ -39,7 +39,7 @@ def pictures(fit: FitReport) -> dict[str, Figure]:
     """All pictures of a report, drawn once, so that the places of their parts are known."""
     figures = dict(fit.figures())
     for figure in figures.values():
-        FigureCanvasAgg(figure).draw()
+        figure.draw_without_rendering()
     return figures
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -50,6 +49,7 @@ from synthpop.stages.blocks import _cut_counts, cut_rows
 from synthpop.stages.heaping import CorrectHeaping
 from synthpop.stages.id_columns import IdColumns
 from synthpop.stages.population_stages import cell_counts
+from tests.failing import contents
 from tests.same import assert_same_frame
 from tests.small import ROLES, small_frame, small_stages, small_survey
 
@@ -107,14 +107,6 @@ def fitted(population_stages):
 @pytest.fixture(scope="module")
 def population(fitted):
     return fitted.simulate(rows_per_block=ROWS)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def gap(counts: pd.Series, table: pd.DataFrame) -> float:

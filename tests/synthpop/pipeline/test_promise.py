@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from synthpop.pipeline.fingerprint import replicate_seed
 from synthpop.pipeline.simulate import Recipe, simulate_block
 from synthpop.stages.blocks import make_plan
 from synthpop.stages.id_columns import sized
+from tests.failing import contents
 from tests.same import assert_same_frame
 from tests.small import small_pipeline, small_stages, small_survey
 
@@ -38,14 +38,6 @@ def fitted():
 @pytest.fixture(scope="module")
 def reference(fitted):
     return fitted.simulate(rows_per_block=ROWS)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def same(a, b) -> bool:

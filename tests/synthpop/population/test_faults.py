@@ -13,7 +13,7 @@ import pytest
 from synthpop import Pipeline, Structure, open_population
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.population.verify import verify
-from tests.failing import CALLS, Failing, calls_of, contents
+from tests.failing import CALLS, Failing, calls_of, contents, every
 from tests.small import small_survey
 
 pytestmark = pytest.mark.usefixtures("one_key")
@@ -26,13 +26,14 @@ def fitted():
     return Pipeline([Structure(["age", "sex"])]).fit(small_survey(60), seed=7)
 
 
-def test_every_other_call_of_a_run_fails_once(fitted, tmp_path) -> None:
+@every(3)
+def test_each_call_of_a_run_fails_once(fitted, stride, tmp_path) -> None:
     fitted.simulate(out=tmp_path / "first")  # compiles and imports, which opens files too
     calls = calls_of(lambda: fitted.simulate(out=tmp_path / "whole"))
     whole = contents(tmp_path / "whole")
     assert set(calls) == {*CALLS, "write"}
     assert len(calls) > 30
-    for k in range(0, len(calls), 2):
+    for k in range(0, len(calls), stride):
         folder = tmp_path / str(k)
         with pytest.MonkeyPatch.context() as patch:
             Failing(patch, at=k)

@@ -21,6 +21,7 @@ from synthpop.population.folders import record_path
 from synthpop.population.verify import verify
 from synthpop.report.stored import FILE
 from tests.console import call
+from tests.failing import every
 from tests.small import small_frame, small_pipeline, small_survey
 from tests.synthpop.runfiles.test_runfile import TEXT
 
@@ -102,10 +103,11 @@ def test_only_what_is_missing_is_written_again(fitted, folder, monkeypatch) -> N
     )
 
 
-def test_each_upload_of_a_run_fails_once(fitted, folder, monkeypatch) -> None:
+@every(3)
+def test_each_upload_of_a_run_fails_once(fitted, folder, stride, monkeypatch) -> None:
     fitted.simulate(out=folder / "whole", strata=["north"])
     whole, upload = contents(folder / "whole"), BucketPath.upload
-    for k in range(len(whole) + 2):  # its files, the lock, and the manifest twice
+    for k in range(0, len(whole) + 2, stride):  # its files, the lock, and the manifest twice
         number = iter(range(100))
 
         def failing(self, draft, number=number, k=k):
