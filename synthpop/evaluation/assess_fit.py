@@ -170,6 +170,7 @@ def _report(request: FitRequest, sides: ShareTables, codes: Mapping[str, np.ndar
         "propensity": propensity_table(request, round(sides.population.n)),
         "households": of_households["households"],
         "classifier": of_households["classifier"],
+        "detector": of_households["detector"],
     }
     return FitReport(
         distances=pd.DataFrame(distances, columns=shares.ORDER),

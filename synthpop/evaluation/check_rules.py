@@ -9,14 +9,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from synthpop.conditional.rules.evaluate import People, broken_by, condition_of, names_of
+from synthpop.conditional.rules.evaluate import broken_by, condition_of
 from synthpop.conditional.rules.parse import parse_rules
 from synthpop.conditional.rules.syntax import Rule
+from synthpop.logic.learn import people_of
 from synthpop.microdata.frame.checks import as_frame, check_names
-from synthpop.microdata.frame.dataset import Field, encode_column
 from synthpop.microdata.frame.frames import listed_names
 from synthpop.microdata.frame.native import same_library
-from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.microdata.roles.microdata import Microdata
@@ -120,7 +120,7 @@ def _count_broken(
     cases, broken = np.zeros(len(rules), dtype=np.int64), np.zeros(len(rules), dtype=np.int64)
     n_persons = 0
     for _, frame in frames:
-        people = _people(frame, household, rules)
+        people = people_of(frame, household, rules)
         n_persons += people.n_persons
         for k, rule in enumerate(rules):
             scope = None if rule.scope is None else condition_of(people, rule.scope) == 1
@@ -148,27 +148,3 @@ def _table(
             faults.add("household", f"{household!r} is not a column", hint="Name the ids.")
     faults.raise_if_any()
     return data, household
-
-
-def _people(frame: pd.DataFrame, household: str | None, rules: Sequence[Rule]) -> People:
-    """Return the columns that rules can mean, households side by side."""
-    sizes = np.ones(len(frame), dtype=np.int64)
-    if household is not None:
-        number = pd.factorize(frame[household])[0]
-        alone = np.flatnonzero(number < 0)  # without an id: nobody knows with whom
-        number[alone] = number.max(initial=-1) + 1 + np.arange(len(alone))
-        order = np.argsort(number, kind="stable")
-        frame, sizes = frame.iloc[order], np.bincount(number)
-    nodes = [node for rule in rules for node in (rule.scope, rule.condition)]
-    mentioned = {name.text for node in nodes for name in names_of(node)}
-    fields: dict[str, Field] = {}
-    columns: dict[str, np.ndarray] = {}
-    for column in map(str, frame.columns):
-        if column == household:
-            continue
-        try:
-            fields[column], columns[column] = encode_column(frame[column])
-        except InputError:  # dates, for instance
-            if column in mentioned:
-                raise
-    return People(fields, columns, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))

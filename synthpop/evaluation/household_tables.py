@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation import classifier
+from synthpop.evaluation import classifier, detector
 from synthpop.evaluation.factors import Factor, make_classes
 from synthpop.evaluation.household_rows import HouseholdRows, rows_of_population, rows_of_survey
 from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_distances
@@ -16,7 +16,7 @@ from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.source import every_kth
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.frame.names import first_named
-from synthpop.microdata.reading.lexicon import AGE, RELATION
+from synthpop.microdata.reading.lexicon import AGE, AGE_NAME, RELATION
 from synthpop.microdata.statistics.distances import effective_size
 
 MOST_COUNTED_LEVELS = 12
@@ -26,7 +26,7 @@ SUMS_COLUMNS = ["total", "sample", "population", "sample_share_off", "population
 
 
 def household_tables(request: FitRequest) -> dict[str, pd.DataFrame]:
-    """Return the tables ``households``, ``classifier`` and ``sums_off`` of a comparison.
+    """Return the tables ``households``, ``classifier``, ``detector`` and ``sums_off``.
 
     At most 50,000 households of the population (or as many as the sample has) are read, evenly
     spaced in its order; no randomness.
@@ -37,10 +37,30 @@ def household_tables(request: FitRequest) -> dict[str, pd.DataFrame]:
         "households": pd.DataFrame(columns=COLUMNS),
         "classifier": _classifier(request, sample, population, numbers),
         "sums_off": _sums_off(request, sample, population),
+        "detector": _detector(request, sample, population),
     }
     if request.survey.roles.household is not None and len(population.sizes):
         result["households"] = household_distances(_pair(request, sample, population, numbers))
     return result
+
+
+def _detector(
+    request: FitRequest, sample: HouseholdRows, population: HouseholdRows
+) -> pd.DataFrame:
+    """Return all comparisons of the detector; not of what the recipe derived."""
+    derived = {stage["name"] for stage in request.source.recipe if stage["type"] == "derive"}
+    names = [*request.categories(), *request.plan.grids]
+    columns = [n for n in dict.fromkeys(names) if n != request.size and n not in derived]
+    if not columns or not len(population.sizes):
+        return pd.DataFrame(columns=detector.COLUMNS)
+    ages = (n for n in request.plan.grids if AGE_NAME.fullmatch(n.lower()))
+    return detector.detect(
+        sample, population, columns,
+        age=next(ages, None),
+        relation=first_named(RELATION, request.categories()),
+        strata=request.strata if request.strata in columns else None,
+        totals=request.components,
+    )  # fmt: skip
 
 
 def _sides(request: FitRequest) -> tuple[HouseholdRows, HouseholdRows]:

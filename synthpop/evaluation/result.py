@@ -12,6 +12,7 @@ from synthpop.evaluation.ranking import rank_comparisons
 from synthpop.evaluation.sentences import (
     classifier_sentences,
     comparison_sentence,
+    finding_sentence,
     overall_sentences,
 )
 from synthpop.evaluation.verdict import Verdict, fit_verdict
@@ -19,6 +20,8 @@ from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.presenters import presenter
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, plural
+
+MOST_FINDINGS = 5
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,8 +51,9 @@ class FitReport(Result):
         ``components``, ``components_by``, ``sums``, ``association``, ``conditional``
         (distances of a variable inside the levels of another: mean weighted with their shares, and
         the largest), ``households`` (members, counts, sums and ages of whole households),
-        ``classifier`` (AUC for persons and for households), ``propensity`` (one row). Columns
-        ``n_sample`` count sample persons, unweighted; in ``households`` sample households.
+        ``detector`` (comparisons of two samples: kind, variable, given, where, both values, z and
+        size), ``classifier`` (AUC for persons and for households), ``propensity`` (one row).
+        Columns ``n_sample`` count sample persons, unweighted; in ``households`` sample households.
     n_sample, n_population : int
     effective_size : float
         Effective size of the sample, (sum w)^2 / sum w^2.
@@ -145,14 +149,21 @@ class FitReport(Result):
         return dict(zip(table["units"], table["auc"], strict=True))
 
     def verdict(self) -> Verdict:
-        """Return one of "close", "mixed", "poor", with the reason and the worst comparisons."""
-        return fit_verdict(self.ranking, self.auc)
+        """Return one of "good", "usable with these limits", "not usable", with reason and findings.
+
+        Fresh samples of the survey's country are "good" in 95 of 100 cases or more.
+        """
+        return fit_verdict(self.ranking, self.auc, self.tables["detector"])
 
     def summary(self) -> str:
         """Say how close the population is, in sentences; what is worst comes first."""
         verdict = self.verdict()
         lines = [message("Fit: {word}. {reason}", word=verdict.word, reason=verdict.reason)]
-        lines += [f"- {comparison_sentence(row)}" for row in verdict.worst.to_dict("records")]
+        found = verdict.findings.head(MOST_FINDINGS).to_dict("records")
+        lines += [f"- {finding_sentence(row)}" for row in found]
+        if len(found) < MOST_FINDINGS and len(verdict.worst):
+            lines.append(message("Farthest for the survey's sampling error:"))
+            lines += [f"- {comparison_sentence(row)}" for row in verdict.worst.to_dict("records")]
         lines += classifier_sentences(self.tables["classifier"])
         lines += overall_sentences(self.distances)
         lines.append(

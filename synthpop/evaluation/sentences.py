@@ -39,6 +39,29 @@ def comparison_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str
     return message(text, what=what, meaning=meaning, times=times(row["ratio"]))
 
 
+FINDINGS = {
+    "level": "{variable}: {where} has {population}, in the survey {sample}.",
+    "table": "{variable} by {given}: {population} of the persons lie in other cells.",
+    "stratum": "{variable} {where}: {population} of its persons have other values.",
+    "members": "{variable} of members of one household: {population} of the pairs differ.",
+    "sizes": "Households of {where} persons: {population} of the persons, in the survey {sample}.",
+    "heaping": "{variable}: {population} are multiples of {where}, in the survey {sample}.",
+    "rule": "A rule of the survey is broken by {population} (survey: {sample}): {variable}.",
+    "copies": "{population} of the households are like another household (survey: {sample}).",
+}
+
+
+def finding_sentence(row: Mapping[Any, Any], name: Callable[[str], str] = str) -> str:
+    """Return a finding of the detector as a sentence; `name`: what a variable is called."""
+    values = {side: short_percent(row[side], 2) for side in ("sample", "population")}
+    variable = row["variable"] if row["kind"] == "rule" else name(row["variable"])
+    where = str(row["where"])
+    if row["kind"] == "members" and where == "gap":
+        variable = message("{variable}, gaps", variable=variable)
+    return message(FINDINGS[row["kind"]], variable=variable, given=name(row["given"]), where=where,
+                   **values)  # fmt: skip
+
+
 def times(ratio: float) -> str:
     """Return a ratio as a factor: "2.3 times"."""
     return message("{ratio} times", ratio=number(ratio, 2))

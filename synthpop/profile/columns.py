@@ -49,6 +49,8 @@ class SurveyProfile(Result):
         Limits of age classes: five years and finer where something begins; empty without ages.
     totals : dict of tuple of str
         Total -> its parts.
+    further_totals : tuple of (str, tuple of str)
+        Totals with other parts that add up to them too.
     derived : dict
         Column -> how it follows from `detail`: ``{"breaks": ..., "labels": ...}`` or
         ``{"mapping": ...}``.
@@ -70,6 +72,7 @@ class SurveyProfile(Result):
     relation: str | None = None
     age_breaks: tuple[float, ...] = ()
     totals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    further_totals: tuple[tuple[str, tuple[str, ...]], ...] = ()
     derived: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     predictors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     split_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -109,7 +112,7 @@ class SurveyProfile(Result):
                 out=len(self.with_use("left out")),
             )
         ]
-        for total, parts in self.totals.items():
+        for total, parts in (*self.totals.items(), *self.further_totals):
             lines.append(message("{total} is the sum of {parts}.", total=total, parts=join(parts)))
         if self.relation:
             lines.append(

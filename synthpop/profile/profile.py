@@ -118,6 +118,7 @@ class _Profiler(SurveyReader):
             relation=self.relation,
             age_breaks=breaks,
             totals=totals,
+            further_totals=tuple(self.further),
             derived=self.derived,
             predictors=predictors,
             split_by={total: self._split_by(columns, parts) for total, parts in totals.items()},
@@ -257,10 +258,14 @@ class _Profiler(SurveyReader):
                 parts = dependence.parts_of_total(total, candidates, values)
                 if not parts or columns[total].use != "continuous":
                     continue
-                part_names |= set(parts)
                 totals[total] = parts
-                for part in parts:
-                    self._mark_part(columns, part, total, shared)
+                while parts:  # a total may be divided in more than one way
+                    part_names |= set(parts)
+                    for part in parts:
+                        self._mark_part(columns, part, total, shared)
+                    candidates = [n for n in candidates if n not in part_names]
+                    parts = dependence.parts_of_total(total, candidates, values)
+                    self.further += [(total, parts)] if parts and shared is None else []
         return {t: p for t, p in totals.items() if columns[t].together is None}
 
     @staticmethod

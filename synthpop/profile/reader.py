@@ -32,6 +32,7 @@ class SurveyReader(ColumnReader):
         self.weights = self._weights()
         self.relation: str | None = None
         self.derived: dict[str, dict[str, Any]] = {}
+        self.further: list[tuple[str, tuple[str, ...]]] = []
 
     def _weights(self) -> np.ndarray:
         column = self.roles.get("weight")

@@ -20,8 +20,9 @@ from synthpop.microdata.statistics.intervals import wilson
 from synthpop.report.advice import advice
 from synthpop.report.risk import strongest
 
-LEVELS = {"close": "good", "mixed": "look", "poor": "bad", "low": "good", "raised": "look",
-          "high": "bad", "met": "good", "nearly met": "look", "missed": "bad"}  # fmt: skip
+LEVELS = {"good": "good", "usable with these limits": "look", "not usable": "bad",
+          "low": "good", "raised": "look", "high": "bad",
+          "met": "good", "nearly met": "look", "missed": "bad"}  # fmt: skip
 LINKS = {
     "members": "members", "household counts": "members", "household sums": "members",
     "age gaps": "members", "households": "households", "two-way table": "pairs",

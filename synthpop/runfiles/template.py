@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from synthpop.conditional.members_before import SEQUENTIAL
+from synthpop.logic.learn import learn_rules
+from synthpop.logic.states import level_condition
 from synthpop.microdata.formats.atomic import relative_path
 from synthpop.microdata.formats.files import DELIMITED, read_table
 from synthpop.microdata.frame.frames import as_numbers, is_number
@@ -18,6 +20,7 @@ from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 from synthpop.microdata.roles.survey import MEAN_OF_MEMBERS
 from synthpop.profile.ages import class_labels
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
+from synthpop.profile.household_sums import word
 from synthpop.profile.profile import profile_survey, simulation_order
 from synthpop.profile.reader import POSSIBLE_WEIGHT
 from synthpop.runfiles.template_text import listed, number_list, plain, quoted, rounded_up
@@ -27,6 +30,7 @@ TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
 ABOVE_LARGEST, MOST_CANDIDATES = 1.2, 5
 MOST_GROUPS, LEAST_SHARE_NAMED = 20, 0.01
 AGE_CLASS = "age_class"
+ADULT, LEAST_SHARE_OF_HOUSEHOLDS = 18, 0.1
 RUN = (
     "",
     "[run]",
@@ -56,6 +60,9 @@ def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     lines = [
+        "# Run file of synthpop. Run it with: synthpop run THIS_FILE",
+        "",
+        *_rules(frame, profile),
         *_head(path, profile),
         *_missing_codes(path, frame, profile),
         *RUN,
@@ -70,10 +77,34 @@ def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str
     return "\n".join(lines)
 
 
+def _rules(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
+    """Return the rules that the survey keeps; those that some break as comments."""
+    roles = profile.roles
+    columns = [item.name for item in profile.with_use("structure")]
+    columns += simulation_order(list(profile.columns))
+    columns += [item.name for item in profile.with_use("components")]
+    rules = learn_rules(frame, columns, household=roles.get("household"), age=profile.age,
+                        relation=profile.relation, totals=profile.totals)  # fmt: skip
+    sums = [f"{' + '.join(map(word, parts))} = {word(total)}" for total, parts in
+            (*profile.totals.items(), *profile.further_totals)]  # fmt: skip
+    if not rules and not sums:
+        return []
+    lines = [
+        "# What the survey keeps without an exception, and chance does not explain; the population",
+        "# keeps it too. Behind each rule: persons whom it is about. Strike out what you doubt.",
+        "rules = [",
+        *(f"  {quoted(text)}," for text in sums),
+    ]
+    for rule in rules:
+        broken = f", {count(rule.exceptions)} break it" if rule.exceptions else ""
+        lines.append(
+            f"{'# ' if broken else ''}  {quoted(rule.text)},  # {count(rule.support)}{broken}"
+        )
+    return [*lines, "]", ""]
+
+
 def _head(path: str, profile: SurveyProfile) -> list[str]:
     lines = [
-        "# Run file of synthpop. Run it with: synthpop run THIS_FILE",
-        "",
         "[survey]",
         f"file = {quoted(path)}",
         "# Which column plays which part. Only weight is needed; without household every person",
@@ -200,11 +231,51 @@ def _age_classes(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
 
 
 def _age_class(profile: SurveyProfile, frame: pd.DataFrame) -> str:
-    """Return the name of the age classes, with underscores behind it where it is taken."""
-    name = AGE_CLASS
+    """Return the name of the age classes."""
+    return _new_name(AGE_CLASS, frame)
+
+
+def _new_name(name: str, frame: pd.DataFrame) -> str:
+    """Return a name, with underscores behind it where it is taken."""
     while name in frame.columns:
         name += "_"
     return name
+
+
+def _counts_of_members(profile: SurveyProfile, frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return what counts of members tell of a household: its children, and who has a partner.
+
+    Names of new variables, with the condition that is counted.
+    """
+    if "household" not in profile.roles:
+        return []
+    counts = []
+    if profile.age_breaks:
+        counts.append((_new_name("children", frame), f"{word(str(profile.age))} < {ADULT}"))
+    if profile.relation is not None:
+        by_household = pd.crosstab(frame[profile.roles["household"]], frame[profile.relation])
+        share = (by_household > 0).mean()[by_household.max() == 1]
+        levels = share[(share > LEAST_SHARE_OF_HOUSEHOLDS) & (share < 1)]
+        if len(levels):
+            level = level_condition(profile.relation, levels.idxmax())
+            counts += [(_new_name("couple", frame), level)] if level else []
+    return counts
+
+
+def _composition(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
+    lines = []
+    for name, condition in _counts_of_members(profile, frame):
+        lines += [
+            f"# Members of the household with {plain(condition)}, for what depends on them.",
+            "[[stage]]",
+            'type = "derive"',
+            f"name = {quoted(name)}",
+            f"expression = {quoted(f'count({condition})')}",
+            f"breaks = {number_list([-1, 0, 1, 2, 1000])}",
+            f"labels = {listed(['0', '1', '2', '3 or more'])}",
+            "",
+        ]
+    return lines
 
 
 def _always(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
@@ -218,12 +289,15 @@ def _always(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
 
 def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     """Return the stages of all variables, each followed by what is derived from it."""
-    lines: list[str] = []
+    lines = _composition(profile, frame)
     always = _always(profile, frame)
+    composition = [name for name, _ in _counts_of_members(profile, frame)]
     order = simulation_order(list(profile.columns))
     for name in order:
         item = profile.column(name)
-        predictors = list(dict.fromkeys([*always, *profile.predictors.get(name, ())]))
+        together = composition if item.together else []
+        predictors = [*always, *together, *profile.predictors.get(name, ())]
+        predictors = list(dict.fromkeys(predictors))
         if item.use == "categorical":
             lines += _categorical(item, predictors)
         else:
@@ -322,9 +396,9 @@ def _continuous(
 
 def _components(frame: pd.DataFrame, profile: SurveyProfile, always: Sequence[str]) -> list[str]:
     lines: list[str] = []
-    for total in _outer_first(profile.totals):
+    first = [(total, profile.totals[total]) for total in _outer_first(profile.totals)]
+    for total, parts in (*first, *profile.further_totals):
         by = [*(profile.split_by.get(total) or always[:1]), total]
-        parts = profile.totals[total]
         lines += [
             f"# {plain(total)} is the sum of these columns in the survey: it is drawn as a whole",
             "# and split, so that the parts add up.",

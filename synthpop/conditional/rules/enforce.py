@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from synthpop.models.encoding import distinct_numbers
 
 ROUNDS = 30
 CANDIDATES = 60
+MOST_MEMBERS = 8  # of a household, whose values are tried one after another
 LABEL = "rules"
 
 
@@ -266,25 +268,74 @@ class _Look:
         return np.array([broken_by(people, self.plan.rules[k]) for k in self.numbers])
 
     def repair(self, block: Block, new: dict[str, np.ndarray], broken: np.ndarray) -> None:
-        """Give persons who break a rule the nearest value of the sample that keeps all of them."""
-        for name in self.stages[self.step].provides:
-            if name not in self.plan.candidates or name not in new:
-                continue
-            rows = _of_same_households(block.offsets, broken)
-            part = block_rows(block, rows)
-            broken_rows = np.flatnonzero(broken[rows])
-            best, distance = new[name][rows][broken_rows], np.full(len(broken_rows), np.inf)
-            categorical = self.plan.fields[name].kind == "categorical"
-            for place, value in enumerate(self.plan.candidates[name]):
-                trial = {key: values[rows] for key, values in new.items()}
-                trial[name][broken_rows] = value
-                valid = ~np.asarray(self.broken(part, trial).any(axis=0))[broken_rows]
-                gap = np.full(len(broken_rows), float(place))
-                if not categorical:
-                    gap = np.nan_to_num(np.abs(new[name][rows][broken_rows] - value), nan=1e300)
-                better = valid & (gap < distance)
-                best[better], distance[better] = value, gap[better]
-            new[name][rows[broken_rows]] = best
+        """Give persons the nearest value of the sample with which fewest rules are broken.
+
+        Parts of a total are exchanged first, which keeps their sum. Then those who break a rule
+        get another value; then, where that is not enough, one member of the household
+        after another: a rule may be about two of them.
+        """
+        self._swap(block, new, broken)
+        if not broken.any():
+            return
+        sizes = np.diff(block.offsets)
+        place = np.arange(block.n_persons) - np.repeat(block.offsets[:-1], sizes)
+        for member in (None, *range(min(int(sizes.max(initial=0)), MOST_MEMBERS))):
+            for name in self.stages[self.step].provides:
+                if name not in self.plan.candidates or name not in new:
+                    continue
+                rows = _of_same_households(block.offsets, broken)
+                chosen = broken[rows] if member is None else place[rows] == member
+                part = block_rows(block, rows)
+                new[name][rows] = self._nearest(
+                    name, {key: values[rows] for key, values in new.items()}, chosen, part,
+                    of_person=member is None,
+                )  # fmt: skip
+                broken[:] = self.broken(block, new).any(axis=0)
+                if not broken.any():
+                    return
+
+    def _swap(self, block: Block, new: dict[str, np.ndarray], broken: np.ndarray) -> None:
+        """Exchange the values of two columns of the step where fewer rules are broken then."""
+        numeric = [name for name in new if self.plan.fields[name].kind == "numeric"]
+        for a, b in combinations(numeric, 2) if broken.any() else ():
+            trial = {
+                **new,
+                a: np.where(broken, new[b], new[a]),
+                b: np.where(broken, new[a], new[b]),
+            }
+            fewer = self.broken(block, trial).sum(axis=0) < self.broken(block, new).sum(axis=0)
+            for name in (a, b):
+                new[name] = np.where(fewer & broken, trial[name], new[name])
             broken[:] = self.broken(block, new).any(axis=0)
-            if not broken.any():
-                return
+
+    def _nearest(
+        self, name: str, new: Mapping[str, np.ndarray], chosen: np.ndarray, part: Block,
+        *, of_person: bool,
+    ) -> np.ndarray:  # fmt: skip
+        """Return values of a column of whole households, those of the chosen persons replaced.
+
+        of_person: count the rules that the person breaks, not those of all the household
+        """
+        household = np.repeat(np.arange(part.n_households), np.diff(part.offsets))
+
+        def n_broken(trial: Mapping[str, np.ndarray]) -> np.ndarray:
+            counts = self.broken(part, trial).sum(axis=0)
+            if not of_person:
+                counts = np.bincount(household, counts, part.n_households)[household]
+            return np.asarray(counts)[chosen]
+
+        old = new[name][chosen]
+        best, fewest, distance = old.copy(), n_broken(new), np.full(len(old), -1.0)
+        categorical = self.plan.fields[name].kind == "categorical"
+        for order, value in enumerate(self.plan.candidates[name]):
+            trial = {key: values.copy() if key == name else values for key, values in new.items()}
+            trial[name][chosen] = value
+            counts = n_broken(trial)
+            gap = np.full(len(old), float(order))
+            if not categorical:
+                gap = np.nan_to_num(np.abs(old - value), nan=1e300)
+            better = (counts < fewest) | ((counts == fewest) & (gap < distance))
+            best[better], fewest[better], distance[better] = value, counts[better], gap[better]
+        values = new[name].copy()
+        values[chosen] = best
+        return values

@@ -61,7 +61,9 @@ def fits(halves: tuple[Survey, pd.DataFrame]) -> dict[str, FitReport]:
 
 def test_another_sample_of_the_country_is_close(fits: dict[str, FitReport]) -> None:
     fit = fits["other half"]
-    assert fit.verdict().word in ("close", "mixed")
+    # each household stands there twice: known as copies, and half as many as they seem to be
+    assert fit.verdict().word == "usable with these limits"
+    assert set(fit.verdict().findings["kind"]) <= {"copies", "table"}
     assert fit.ranking["ratio"].median() < 1.8  # both have a sampling error
     assert fit.ranking["ratio"].max() < 6
     assert fit.auc["persons"] < 0.57
@@ -73,8 +75,8 @@ def test_the_summary_of_a_shuffled_population_begins_with_the_lost_association(
 ) -> None:
     fit = fits["shuffled"]
     lines = fit.summary().splitlines()
-    assert lines[0].startswith("Fit: poor.")
-    assert "pl030" in lines[1] or "netIncome" in lines[1]
+    assert lines[0].startswith("Fit: not usable.")
+    assert any("pl030" in line or "netIncome" in line for line in lines[1:6])
     assert fit.ranking["ratio"].iloc[0] > 3 * fits["other half"].ranking["ratio"].iloc[0]
     assert fit.auc["persons"] > 0.8
     status = fit.ranking.query("variable == 'pl030' and given == 'relation'")
@@ -86,8 +88,8 @@ def test_the_summary_of_torn_households_begins_with_the_households(
 ) -> None:
     fit = fits["torn"]
     lines = fit.summary().splitlines()
-    assert lines[0].startswith("Fit: poor.")
-    assert "Number of members with relation head" in lines[1]
+    assert lines[0].startswith("Fit: not usable.")
+    assert any(line.startswith("- relation of members of one household") for line in lines[1:6])
     assert set(fit.ranking["kind"].head(5)) <= {"members", "household counts", "age gaps"}
     persons = fit.ranking[fit.ranking["kind"].isin(["variable", "two-way table", "conditional"])]
     other = fits["other half"].ranking

@@ -1,0 +1,382 @@
+"""What a population has that another sample of the survey's country would not have.
+
+Each comparison is a test of two samples whose members of a household are not independent, with its
+size; a finding is beyond chance and large enough to matter. All findings of one population
+together are due to chance in a few of a hundred fresh samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthpop.conditional.rules.evaluate import broken_by
+from synthpop.conditional.rules.parse import parse_rule
+from synthpop.evaluation.household_rows import HouseholdRows
+from synthpop.logic.learn import learn_rules, people_of
+from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.statistics.distances import effective_size
+from synthpop.profile.household_sums import word
+from synthpop.profile.reader import MOST_LEVELS, are_whole
+
+MOST_HOUSEHOLDS = 20_000
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.995)
+MOST_STATES = 12  # of a column in a table of two
+HEAPS = {"age": (5, 10), "amount": (10, 100, 1000)}
+FEWEST, FEW_VALUES = 5.0, 30
+FAR = 6.0  # of one cell of a table
+COLUMNS = ["kind", "variable", "given", "where", "sample", "population", "z", "size"]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingLimits:
+    """From where on a comparison is a finding, and from which size on it spoils the population."""
+
+    z: float
+    size: float
+    bad: float
+
+
+KINDS: Mapping[str, FindingLimits] = {
+    "level": FindingLimits(5.0, 0.02, 0.15),
+    "table": FindingLimits(6.0, 0.015, 0.15),
+    "stratum": FindingLimits(6.0, 0.04, 0.15),
+    "members": FindingLimits(6.0, 0.04, 0.2),
+    "sizes": FindingLimits(5.0, 0.02, 0.15),
+    "heaping": FindingLimits(5.0, 0.03, 0.3),
+    "rule": FindingLimits(4.0, 0.0005, 0.01),
+    "copies": FindingLimits(5.0, 0.02, np.inf),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Sample and population, with what is compared coded alike."""
+
+    sample: HouseholdRows
+    population: HouseholdRows
+    coder: Mapping[str, Callable[[pd.Series], np.ndarray]]
+    labels: Mapping[str, tuple[str, ...]]
+    numbers: tuple[str, ...]
+    age: str | None
+    codes: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    @property
+    def both(self) -> tuple[HouseholdRows, HouseholdRows]:
+        """Sample and population."""
+        return self.sample, self.population
+
+
+def detect(
+    sample: HouseholdRows,
+    population: HouseholdRows,
+    columns: Sequence[str],
+    *,
+    age: str | None = None,
+    relation: str | None = None,
+    strata: str | None = None,
+    totals: Mapping[str, Sequence[str]] | None = None,
+) -> pd.DataFrame:
+    """Return all comparisons: kind, variable, given, where, both values, z and size.
+
+    columns: variables of both sides
+    age, relation, strata: those of them that are it
+    totals: total -> parts that add up to it
+
+    At most 20,000 households of each side are used, evenly spaced. No randomness.
+    """
+    sample, population = (_thinned(side) for side in (sample, population))
+    sides = _coded(sample, population, columns, age)
+    rows = [*_levels(sides), *_tables(sides, strata), *_members(sides), *_sizes(sides)]
+    rows += [*_heaping(sides), *_rules(sides, columns, relation, totals or {}), *_copies(sides)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def findings(comparisons: pd.DataFrame) -> pd.DataFrame:
+    """Return the comparisons beyond their limits, the gravest first; of each variable a few."""
+    limits = comparisons["kind"].map(KINDS)
+    beyond = [
+        z > limit.z and size > limit.size
+        for z, size, limit in zip(comparisons["z"], comparisons["size"], limits, strict=True)
+    ]
+    table = comparisons[beyond].copy()
+    table["grave"] = [
+        size / KINDS[kind].bad for size, kind in zip(table["size"], table["kind"], strict=True)
+    ]
+    return table.sort_values(["grave", "z"], ascending=False, kind="stable").reset_index(drop=True)
+
+
+def _thinned(side: HouseholdRows) -> HouseholdRows:
+    n = len(side.sizes)
+    if n <= MOST_HOUSEHOLDS:
+        return side
+    return side.take(np.linspace(0, n - 1, MOST_HOUSEHOLDS).astype(np.int64))
+
+
+def _coded(
+    sample: HouseholdRows, population: HouseholdRows, columns: Sequence[str], age: str | None
+) -> Sides:
+    coder, labels, numbers = {}, {}, []
+    for name in columns:
+        column = sample.frame[name]
+        values = as_numbers(column) if is_number(column) else None
+        known = np.unique(values[np.isfinite(values)]) if values is not None else []
+        if values is not None and not len(known):
+            continue
+        if values is not None and (len(known) > FEW_VALUES or not are_whole(values)):
+            numbers.append(name)
+            coder[name], labels[name] = _classes(values, name == age)
+        elif column.nunique() <= MOST_LEVELS:
+            coder[name], labels[name] = _levels_of(column)
+    codes = {
+        name: (code(sample.frame[name]), code(population.frame[name]))
+        for name, code in coder.items()
+    }
+    return Sides(sample, population, coder, labels, tuple(numbers), age, codes)
+
+
+def _classes(values: np.ndarray, is_age: bool) -> tuple[Any, tuple[str, ...]]:
+    amounts = values[np.isfinite(values) & (values > 0)]
+    low = float(np.nanmin(values))
+    cuts = np.arange(5, 95, 5) if is_age else np.unique(np.quantile(amounts, SHARES)) if len(
+        amounts) else np.zeros(0)  # fmt: skip
+    limits = np.unique(np.concatenate([[0.0] if low < 0 else [], [0.0], cuts]))
+    texts = ["below 0", "0", *(f"above {x:g}" for x in limits)]
+
+    def code(column: pd.Series) -> np.ndarray:
+        x = as_numbers(column)
+        codes = 2 + np.searchsorted(limits, np.nan_to_num(x), side="left") - 1
+        codes = np.where(x == 0, 1, np.where(x < 0, 0, np.maximum(codes, 2)))
+        return np.where(np.isfinite(x), codes, len(texts)).astype(np.int64)
+
+    return code, (*texts, "missing")
+
+
+def _levels_of(column: pd.Series) -> tuple[Any, tuple[str, ...]]:
+    levels = [
+        str(x) if not is_number(column) else f"{float(x):g}" for x in column.dropna().unique()
+    ]
+    place = {level: code for code, level in enumerate(sorted(set(levels)))}
+    numeric = is_number(column)
+
+    def code(other: pd.Series) -> np.ndarray:
+        own, uniques = pd.factorize(other)
+        texts = [f"{float(x):g}" if numeric and is_number(other) else str(x) for x in uniques]
+        table = [place.get(text, len(place) + 1) for text in texts] + [len(place)]
+        return np.array(table, dtype=np.int64)[own]
+
+    return code, (*place, "missing", "not in the survey")
+
+
+# two samples, cell by cell
+
+
+def _compared(
+    sides: Sides,
+    cells: Sequence[np.ndarray],
+    n_cells: int,
+    rows: Sequence[np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return shares of both sides and z for each cell; members of a household count together.
+
+    rows: of each side, where not all persons are counted
+    """
+    shares, sizes, pooled = [], [], []
+    for k, side in enumerate(sides.both):
+        at = np.arange(len(cells[k])) if rows is None else rows[k]
+        w = side.person_weights[at]
+        share = np.bincount(cells[k], w, n_cells) / max(w.sum(), 1e-300)
+        key = side.index[at] * n_cells + cells[k]
+        distinct, count = np.unique(key, return_counts=True)
+        squares = np.bincount(distinct % n_cells, count.astype(float) ** 2, n_cells)
+        plain = np.bincount(distinct % n_cells, count, n_cells)
+        shares.append(share)
+        sizes.append(effective_size(w) if len(w) else 1e-9)
+        pooled.append((squares, plain))
+    together = (pooled[0][0] + pooled[1][0]) / np.maximum(pooled[0][1] + pooled[1][1], 1)
+    n, m = sizes
+    mean = (shares[0] * n + shares[1] * m + 0.5 / max(n_cells, 1)) / (n + m + 0.5)
+    variance = mean * (1 - mean) * np.maximum(together, 1.0) * (1 / n + 1 / m)
+    z = (shares[1] - shares[0]) / np.sqrt(np.maximum(variance, 1e-300))
+    enough = mean * min(n, m) >= FEWEST * np.maximum(together, 1.0)
+    return shares[0], shares[1], np.where(enough, z, 0.0)
+
+
+def _within(q: np.ndarray, p: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return distances and z of the shares inside each row of a table, of the survey's size."""
+    row_q, row_p = q.sum(axis=1, keepdims=True), p.sum(axis=1, keepdims=True)
+    gap = p * np.divide(row_q, row_p, out=np.ones_like(row_p), where=row_p > 0) - q
+    error = np.divide(np.abs(p - q), np.abs(z), out=np.ones_like(z), where=z != 0)
+    return np.abs(gap), np.where(z != 0, gap / np.maximum(error, 1e-12), 0.0)
+
+
+def _whole(z: np.ndarray) -> float:
+    """Return how far the squares of z are from chance, in standard errors."""
+    used = z[z != 0]
+    if not len(used):
+        return 0.0
+    return float((np.sum(used**2) - len(used)) / np.sqrt(2 * len(used)))
+
+
+def _levels(sides: Sides) -> Iterator[tuple[Any, ...]]:
+    for name, codes in sides.codes.items():
+        labels = sides.labels[name]
+        q, p, z = _compared(sides, codes, len(labels) + 1)
+        for at in np.flatnonzero(np.abs(z) > 3):
+            relative = abs(p[at] - q[at]) * max(1.0, min(0.1 / max(q[at], p[at]), 20.0))
+            yield "level", name, "", labels[at], q[at], p[at], abs(z[at]), relative
+
+
+def _few_states(codes: tuple[np.ndarray, np.ndarray], n: int) -> tuple[list[np.ndarray], int]:
+    """Return codes with the rarest states of the sample in one."""
+    counts = np.bincount(codes[0], minlength=n + 1)
+    kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_STATES])
+    table = np.full(n + 1, len(kept))
+    table[kept] = np.arange(len(kept))
+    return [table[code] for code in codes], len(kept) + 1
+
+
+def _tables(sides: Sides, strata: str | None) -> Iterator[tuple[Any, ...]]:
+    few = {n: _few_states(c, len(sides.labels[n])) for n, c in sides.codes.items()}
+    of_stratum: list[np.ndarray] = []
+    distance: list[np.ndarray] = []
+    for a, b in combinations(few, 2):
+        (codes_a, n_a), (codes_b, n_b) = (few[b], few[a]) if b == strata else (few[a], few[b])
+        cells = [x * n_b + y for x, y in zip(codes_a, codes_b, strict=True)]
+        q, p, z = _compared(sides, cells, n_a * n_b)
+        q, p, z = (x.reshape(n_a, n_b) for x in (q, p, z))
+        used = z != 0
+        apart = float(np.abs(p - q)[used].sum() / 2)
+        chance = float((np.abs(p - q) / np.maximum(np.abs(z), 1e-9))[used].sum() / 2 * 0.8)
+        far = float(np.abs(p - q)[np.abs(z) > FAR].max(initial=0.0))
+        yield "table", a, b, "", 0.0, apart, _whole(z), max(apart - chance, far)
+        if strata in (a, b):
+            gap, inside = _within(q, p, z)
+            of_stratum.append((inside**2 - 1) * used)
+            distance.append(gap * used)
+    if of_stratum and strata is not None:
+        rows = np.column_stack(of_stratum)
+        n = np.maximum((rows != 0).sum(axis=1), 1)
+        labels = [sides.labels[strata][k] for k in np.unique(sides.codes[strata][0])]
+        share = np.bincount(few[strata][0][0], minlength=len(rows)) / len(few[strata][0][0])
+        apart = np.column_stack(distance).sum(axis=1) / 2 / len(distance) / np.maximum(share, 1e-9)
+        for k in range(min(len(labels), len(rows))):
+            yield ("stratum", strata, "", labels[k], 0.0, apart[k],
+                   float(rows[k].sum() / np.sqrt(2 * n[k])), apart[k])  # fmt: skip
+
+
+# households
+
+
+def _members(sides: Sides) -> Iterator[tuple[Any, ...]]:
+    """Levels of the first and of another member of a household, crossed."""
+    rows, firsts = [], []
+    for side in sides.both:
+        first = side.starts[side.index]
+        rows.append(np.flatnonzero(np.arange(len(first)) != first))
+        firsts.append(first[rows[-1]])
+    if min(map(len, rows)) < 100:
+        return
+    for name, codes in sides.codes.items():
+        few, n = _few_states(codes, len(sides.labels[name]))
+        cells = [c[first] * n + c[row] for c, first, row in zip(few, firsts, rows, strict=True)]
+        q, p, z = _compared(sides, cells, n * n, rows)
+        apart = float(np.abs(p - q)[z != 0].sum() / 2)
+        yield "members", name, "", "", 0.0, apart, _whole(z), apart
+    if sides.age is not None:
+        gaps = []
+        for side, first, row in zip(sides.both, firsts, rows, strict=True):
+            age = as_numbers(side.frame[sides.age])
+            gap = np.nan_to_num(age[first] - age[row])
+            gaps.append(np.clip((gap + 60) // 4, 0, 40).astype(np.int64))
+        q, p, z = _compared(sides, gaps, 41, rows)
+        apart = float(np.abs(p - q)[z != 0].sum() / 2)
+        yield "members", sides.age, "", "gap", 0.0, apart, _whole(z), apart
+
+
+def _sizes(sides: Sides) -> Iterator[tuple[Any, ...]]:
+    if not (sides.sample.sizes > 1).any():
+        return
+    codes = [np.minimum(side.sizes, 8)[side.index] for side in sides.both]
+    q, p, z = _compared(sides, codes, 9)
+    for at in np.flatnonzero(np.abs(z) > 3):
+        yield "sizes", "", "", str(at), q[at], p[at], abs(z[at]), abs(p[at] - q[at])
+
+
+def _copies(sides: Sides) -> Iterator[tuple[Any, ...]]:
+    """Households that are in all columns like another of the same side."""
+    shares, n = [], []
+    for side in sides.both:
+        hashed = pd.util.hash_pandas_object(side.frame[list(sides.codes)], index=False).to_numpy()
+        household = np.add.reduceat(hashed, side.starts) if len(side.starts) else hashed[:0]
+        large = household[side.sizes > 1]
+        _, place, count = np.unique(large, return_inverse=True, return_counts=True)
+        shares.append(float((count[place] > 1).mean()) if len(large) else 0.0)
+        n.append(max(len(large), 1))
+    q, p = shares
+    # of more households more are alike by chance; up to three of the sample may have been missed
+    chance = min((q * n[0] + 3) / n[0] * max(n[1] / n[0], 1.0), 1.0)
+    z = (p - chance) / np.sqrt(max(chance * (1 - chance), 1e-9) * (1 / n[0] + 1 / n[1]))
+    yield "copies", "", "", "", q, p, z, max(p - 2 * chance, 0.0)
+
+
+# numbers and rules
+
+
+def _heaping(sides: Sides) -> Iterator[tuple[Any, ...]]:
+    """Share of multiples among the numbers that are not zero."""
+    for name in sides.numbers:
+        values = [as_numbers(side.frame[name]) for side in sides.both]
+        for unit in HEAPS["age" if name == sides.age else "amount"]:
+            rows = [np.flatnonzero(np.isfinite(x) & (np.abs(x) >= unit)) for x in values]
+            if min(map(len, rows)) < FEW_VALUES:
+                continue
+            on = [(np.mod(x[row], unit) == 0).astype(np.int64)
+                  for x, row in zip(values, rows, strict=True)]  # fmt: skip
+            q, p, z = _compared(sides, on, 2, rows)
+            yield "heaping", name, "", f"{unit:,}", q[1], p[1], abs(z[1]), abs(p[1] - q[1])
+
+
+def _rules(
+    sides: Sides, columns: Sequence[str], relation: str | None, totals: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[Any, ...]]:
+    """Rules that the survey keeps, or nearly keeps, and sums."""
+    name = "household of the comparison"
+    frames = [side.frame.assign(**{name: side.index}) for side in sides.both]
+    learned = learn_rules(frames[0], list(columns), household=name, age=sides.age,
+                          relation=relation, totals=totals)  # fmt: skip
+    texts = [rule.text for rule in learned]
+    texts += [f"{' + '.join(map(word, parts))} = {word(total)}" for total, parts in totals.items()]
+    rules = [parse_rule(text) for text in texts]
+    people = [people_of(frame, name, rules) for frame in frames]
+    for text, rule in zip(texts, rules, strict=True):
+        broken = [broken_by(side, rule) for side in people]
+        yield "rule", text, "", "", *_broken_shares(sides, broken)
+
+
+def _broken_shares(sides: Sides, broken: Sequence[np.ndarray]) -> tuple[float, ...]:
+    """Return the shares that break a rule, the root of the likelihood ratio, and the excess.
+
+    Members of one household who break it count as one.
+    """
+    counts, sizes = [], []
+    for side, rows in zip(sides.both, broken, strict=True):
+        n = effective_size(side.person_weights)
+        share = float(np.average(rows, weights=side.person_weights))
+        alike = max(int(rows.sum()) / max(len(np.unique(side.index[rows])), 1), 1.0)
+        counts.append(share * n / alike)
+        sizes.append(n / alike)
+    q, p = (count / size for count, size in zip(counts, sizes, strict=True))
+    both = sum(counts) / sum(sizes)
+
+    def fit(count: float, share: float) -> float:
+        return count * np.log(share) if count > 0 else 0.0
+
+    ratio = sum(fit(count, count / size) - fit(count, both)
+                for count, size in zip(counts, sizes, strict=True))  # fmt: skip
+    return q, p, float(np.sign(p - q) * np.sqrt(2 * max(ratio, 0.0))), max(p - q, 0.0)

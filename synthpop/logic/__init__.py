@@ -1,0 +1,1 @@
+"""The logic of a file: rules that its rows keep although nobody wrote them down."""
