@@ -206,9 +206,7 @@ def _copies(risk: SyntheticRisk, external: bool) -> dict[str, str]:
     usual = shown(replace(measured, value=measured.baseline, lower=np.nan), external)
     if usual != BLANK:
         share += "; " + message(
-            "among {against}: {usual}",
-            against=message(measured.against),
-            usual=usual,
+            "among {against}: {usual}", against=message(measured.against), usual=usual
         )
     word, level = ("none", "good") if measured.value == 0 else (message("not more"), "look")
     if one.is_above or risk.copies:

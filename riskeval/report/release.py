@@ -14,12 +14,7 @@ from riskeval.session.session import ProtectionSession
 from synthpop.microdata.formats.dictionary_file import write_dictionary
 from synthpop.microdata.formats.files import WRITERS, write_table
 from synthpop.microdata.formats.losses import losses
-from synthpop.microdata.formats.release_folder import (
-    DICTIONARY,
-    PAGE,
-    write_release,
-    write_verdict,
-)
+from synthpop.microdata.formats.release_folder import DICTIONARY, PAGE, write_release, write_verdict
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
 from synthpop.microdata.messages.language import use_language

@@ -58,9 +58,7 @@ def fit_family(x: np.ndarray, y: np.ndarray, weights: np.ndarray, family: str) -
     fit = {"linear": _linear, "logistic": _logistic, "ordered": _ordered}.get(family)
     solution = fit(x / scale, y, weights) if fit else _log_link(x / scale, y, weights, family)
     return replace(
-        solution,
-        coefficients=solution.coefficients / scale,
-        influence=solution.influence / scale,
+        solution, coefficients=solution.coefficients / scale, influence=solution.influence / scale
     )
 
 

@@ -104,10 +104,7 @@ Item = TypeVar("Item")
 
 
 def changed_at(
-    items: tuple[Item, ...],
-    place: int,
-    noun: str,
-    change: Callable[[Item], Item] | None = None,
+    items: tuple[Item, ...], place: int, noun: str, change: Callable[[Item], Item] | None = None
 ) -> tuple[Item, ...]:
     """Return the items with the one at a place changed, or without it."""
     if not 0 <= place < len(items):

@@ -205,10 +205,7 @@ def _row(frame: pd.DataFrame, item: ColumnProfile, profile: SurveyProfile) -> di
         sentences.append(message("Members of a household are more alike than age and sex explain."))
     if profile.predictors.get(item.name):
         sentences.append(
-            message(
-                "Strongest predictors: {names}.",
-                names=join(profile.predictors[item.name]),
-            )
+            message("Strongest predictors: {names}.", names=join(profile.predictors[item.name]))
         )
     has_many_values = is_number(column) and column.nunique() > MOST_LEVELS
     return folding_row(

@@ -330,12 +330,7 @@ def known_totals() -> list[np.ndarray]:
     areas = pd.concat([people.assign(area=people["region"].astype(str) + n) for n in "12"])
     areas = areas.assign(total=areas["total"] // 2)
     allocated = distribute(
-        frame,
-        "area",
-        within="region",
-        margins=Margin(areas),
-        household="hid",
-        seed=1,
+        frame, "area", within="region", margins=Margin(areas), household="hid", seed=1
     )
     return [
         annealed.data["hid"].to_numpy(dtype=float),

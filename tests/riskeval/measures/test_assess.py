@@ -151,13 +151,7 @@ def test_limits_decide_what_is_kept():
     assert "Mean individual risk" in set(strict.exceeded["number"])
     assert "Mean individual risk" not in set(loose.exceeded["number"])
     assert strict.summary().startswith("This file exceeds ")
-    none = assess(
-        DATA,
-        keys=KEYS,
-        weights="w",
-        measures=["k_anonymity"],
-        limits={"k": None},
-    )
+    none = assess(DATA, keys=KEYS, weights="w", measures=["k_anonymity"], limits={"k": None})
     assert none.table["limit"].isna().all()
     assert none.exceeded.empty
 

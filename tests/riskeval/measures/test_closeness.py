@@ -165,12 +165,7 @@ def test_kernels_and_their_python_form(monkeypatch):
         lambda: beta_likeness(data, ["k"], "s").gain,
     ]
     fast = [call() for call in calls]
-    for name in (
-        "merge_segments",
-        "group_tree_distance",
-        "group_ordered_distance",
-        "group_gain",
-    ):
+    for name in ("merge_segments", "group_tree_distance", "group_ordered_distance", "group_gain"):
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
     for one, call in zip(fast, calls, strict=True):
         np.testing.assert_allclose(one, call(), atol=1e-14)

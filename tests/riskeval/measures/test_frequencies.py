@@ -21,12 +21,7 @@ from tests.riskeval.measures.naive_counts import naive_counts
 
 NAN = float("nan")
 TOY = pd.DataFrame(
-    {
-        "key1": [1, 1, 2, NAN],
-        "key2": [1, 1, 1, 1],
-        "key3": [3, NAN, 3, NAN],
-        "w": [10, 20, 30, 40],
-    }
+    {"key1": [1, 1, 2, NAN], "key2": [1, 1, 1, 1], "key3": [3, NAN, 3, NAN], "w": [10, 20, 30, 40]}
 )
 KEYS = ["key1", "key2", "key3"]
 
@@ -172,8 +167,7 @@ def test_fourteen_persons_of_the_book():
 
 
 @pytest.mark.parametrize(
-    ("case", "data"),
-    [("a3_freqcalc_testdata", "testdata"), ("a6_freqcalc_eusilc5", "eusilc")],
+    ("case", "data"), [("a3_freqcalc_testdata", "testdata"), ("a6_freqcalc_eusilc5", "eusilc")]
 )
 def test_survey_files(case, data):
     info, reference = golden("sdc", f"{case}.json"), golden("sdc", f"{case}.parquet")

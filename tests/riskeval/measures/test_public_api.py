@@ -31,19 +31,13 @@ DATA = pd.DataFrame(
 
 # name -> (positional arguments, keyword-only arguments with their defaults)
 SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
-    "frequency_counts": (
-        ["data", "keys"],
-        {"weights": None, "missing": "wildcard", "alpha": 1.0},
-    ),
+    "frequency_counts": (["data", "keys"], {"weights": None, "missing": "wildcard", "alpha": 1.0}),
     "k_anonymity": (["data", "keys"], {"k": (2, 3, 5), "missing": "wildcard", "alpha": 1.0}),
     "l_diversity": (
         ["data", "keys", "sensitive"],
         {"recursive_c": 2.0, "missing": "own-category", "missing_sensitive": "ignore"},
     ),
-    "t_closeness": (
-        ["data", "keys", "sensitive"],
-        {"distance": None, "missing": "own-category"},
-    ),
+    "t_closeness": (["data", "keys", "sensitive"], {"distance": None, "missing": "own-category"}),
     "individual_risk": (
         ["data", "keys"],
         {

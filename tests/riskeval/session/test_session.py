@@ -451,11 +451,7 @@ def test_book_section_on_the_earnings_survey():
         weights="weights",
     )
     table = job.risk().table
-    assert table.loc[[f"below_{k}" for k in (2, 3, 5)], "original"].tolist() == [
-        243,
-        509,
-        1055,
-    ]
+    assert table.loc[[f"below_{k}" for k in (2, 3, 5)], "original"].tolist() == [243, 509, 1055]
     job.local_suppression(k=3)
     after = job.risk().table
     assert after.loc["below_3", "current"] == 0

@@ -222,10 +222,7 @@ def test_a_malformed_file_is_a_message_and_the_tab_lives_on(
     (tmp_path / name).write_bytes(content)
     play(
         tab,
-        [
-            do("choose_journey", journey="protect"),
-            do("protect.open_file", name=name, file=name),
-        ],
+        [do("choose_journey", journey="protect"), do("protect.open_file", name=name, file=name)],
     )
     assert tab.view().fault("protect.preview") != ""
     assert tab.view().fault("protect.preview").splitlines()[0] in page_text(tab).replace(

@@ -19,9 +19,7 @@ AGES = [-1, 15, 24, 34, 49, 64, 79, 200]
 def _margins(frame: pd.DataFrame, weights: np.ndarray) -> pd.Series:
     """The calibrated totals, counted plainly from a frame."""
     weighted = frame.assign(
-        w=weights,
-        group=pd.cut(frame["age"], AGES).astype(str),
-        size=frame["hsize"].clip(upper=5),
+        w=weights, group=pd.cut(frame["age"], AGES).astype(str), size=frame["hsize"].clip(upper=5)
     )
     heads = weighted[weighted["relation"] == "head"]
     return pd.concat(

@@ -12,12 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 
 import synthpop.models.learners as learners
-from synthpop.conditional.fallback import (
-    MODELS,
-    ModelDesign,
-    cumulative,
-    predict_with_fallback,
-)
+from synthpop.conditional.fallback import MODELS, ModelDesign, cumulative, predict_with_fallback
 from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.models.empirical import fit_empirical, predict_empirical
 from synthpop.models.encoding import (

@@ -13,11 +13,7 @@ from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.models.encoding import cell_codes, split_cells, value_digits
 from synthpop.models.learners import PredictorCodes, fit_learner, predict_learner
 from synthpop.models.linear_multinomial import fit_linear_multinomial
-from synthpop.models.multinomial import (
-    MultinomialModel,
-    fit_multinomial,
-    predict_multinomial,
-)
+from synthpop.models.multinomial import MultinomialModel, fit_multinomial, predict_multinomial
 from synthpop.models.numeric_predictors import level_terms, model_columns, scaled_numbers
 from synthpop.models.regression import fit_regression, fit_regressor, predict_regression
 from tests.reference_data import golden, survey_data

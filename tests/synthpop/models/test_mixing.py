@@ -7,11 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from synthpop.conditional.fallback import (
-    ModelDesign,
-    predict_pooled,
-    predict_with_fallback,
-)
+from synthpop.conditional.fallback import ModelDesign, predict_pooled, predict_with_fallback
 from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.conditional.pooling.choose import GRID, best, fold_splits, log_score
 from synthpop.conditional.pooling.opinion_pool import (

@@ -14,11 +14,7 @@ from synthpop.conditional.design import (
     pairs_within_bounds,
     single_terms,
 )
-from synthpop.conditional.fallback import (
-    ModelDesign,
-    predict_pooled,
-    predict_with_fallback,
-)
+from synthpop.conditional.fallback import ModelDesign, predict_pooled, predict_with_fallback
 from synthpop.conditional.fit_fallback import fit_with_fallback
 from synthpop.conditional.pooling.choose import (
     GRID,
@@ -35,12 +31,7 @@ from synthpop.conditional.pooling.partial import (
     choose_pooling,
     fit_base,
 )
-from synthpop.conditional.pooling.ridge_effects import (
-    State,
-    effects_of,
-    shifted,
-    shrink,
-)
+from synthpop.conditional.pooling.ridge_effects import State, effects_of, shifted, shrink
 from synthpop.models.empirical import fit_empirical
 from synthpop.models.encoding import distinct_cells
 

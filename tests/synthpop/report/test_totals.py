@@ -31,12 +31,7 @@ from synthpop.microdata.messages.errors import ConvergenceWarning
 from synthpop.population.manifest import SurveyStepRecord
 from synthpop.report.recipe import fallbacks
 from synthpop.report.recipe import steps as steps_table
-from synthpop.report.totals import (
-    _Cells,
-    prepared_part,
-    totals_facts,
-    totals_pictures,
-)
+from synthpop.report.totals import _Cells, prepared_part, totals_facts, totals_pictures
 from synthpop.stages.heaping import CorrectHeaping
 from tests.small import ROLES, small_frame, small_survey
 

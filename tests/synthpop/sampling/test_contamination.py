@@ -6,12 +6,7 @@ import pytest
 
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.roles.survey import Survey
-from synthpop.sampling import (
-    ContaminateAtRandom,
-    ContaminateDependent,
-    MissingItems,
-    MissingUnits,
-)
+from synthpop.sampling import ContaminateAtRandom, ContaminateDependent, MissingItems, MissingUnits
 
 
 @pytest.fixture

@@ -351,8 +351,7 @@ def test_faulty_designs() -> None:
         TwoStage(SimpleRandom(3), SimpleRandom(2))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no number n"):
         draw_sample(
-            pd.DataFrame({"a": [1, 2]}),
-            Stratified(1, by="a", within=Stratified(1, by="a")),
+            pd.DataFrame({"a": [1, 2]}), Stratified(1, by="a", within=Stratified(1, by="a"))
         )
 
 

@@ -46,8 +46,7 @@ DESIGN = Stratified(Proportional(150), by="region", within=Cluster("hid", Simple
 
 def gini(survey: Survey) -> indicators.Indicator:
     return indicators.gini(survey.frame["income"], survey.weights).with_variance(
-        strata=survey.frame.get("region") if survey.roles.psu else None,
-        cluster=survey.frame["hid"],
+        strata=survey.frame.get("region") if survey.roles.psu else None, cluster=survey.frame["hid"]
     )
 
 
@@ -469,11 +468,7 @@ def test_arguments_are_honoured(people: pd.DataFrame) -> None:
 def test_estimators_may_return_many_things(people: pd.DataFrame) -> None:
     def bootstrapped(survey: Survey) -> indicators.Bootstrap:
         return indicators.bootstrap(
-            indicators.gini,
-            survey.frame["income"],
-            weights=survey.weights,
-            replicates=20,
-            seed=1,
+            indicators.gini, survey.frame["income"], weights=survey.weights, replicates=20, seed=1
         )
 
     study = simulate_study(
