@@ -24,6 +24,7 @@ from synthpop.microdata.frame.dictionary import (
     with_dictionary,
 )
 from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import OneOf, Whole, check
@@ -80,6 +81,7 @@ class MockFile(TableResult):
         )  # fmt: skip
 
 
+@same_library
 def mock(
     data: Any,
     *,
