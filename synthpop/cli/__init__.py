@@ -116,6 +116,9 @@ def init(
     frame = read_table(survey)
     say_reading(frame)
     profile = profile_survey(frame)
+    answers = options.asked(profile.questions)
+    if answers:
+        profile = profile_survey(frame, known=answers)
     text = template_text(frame, profile, relative_path(survey, target.parent))
     write_text(target, text)
     say(profile_table(profile))

@@ -11,6 +11,7 @@ import pandas as pd
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import join, plural
+from synthpop.microdata.reading.columns import Question
 
 STEPS = ("structure", "derive", "categorical", "continuous", "components")
 
@@ -57,6 +58,9 @@ class SurveyProfile(Result):
         Total -> the categories that tell most of which part is the largest.
     small_strata : dict of int
         Strata with fewer than 30 sample persons.
+    questions : tuple of Question
+        What matters (household, weight, age, sex) and only somebody who knows the file can say:
+        role, columns that it may be, and why.
     """
 
     columns: tuple[ColumnProfile, ...]
@@ -70,6 +74,7 @@ class SurveyProfile(Result):
     predictors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     split_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     small_strata: Mapping[str, int] = field(default_factory=dict)
+    questions: tuple[Question, ...] = ()
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column."""

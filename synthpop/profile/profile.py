@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.native import same_library
-from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import number
 from synthpop.microdata.reading.households import relation_column
 from synthpop.microdata.reading.kinds import are_whole
+from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.reading.partitions import mapping_of
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
@@ -29,13 +31,16 @@ NUMBER_CLASSES = 21  # of a number in the structure, missing ones among them
 
 
 @same_library
-def profile_survey(data: Any) -> SurveyProfile:
+def profile_survey(data: Any, *, known: Mapping[str, str | None] | None = None) -> SurveyProfile:
     """Recognise the columns of a survey.
 
     Parameters
     ----------
     data : DataFrame or another table
         One row per person.
+    known : dict, optional
+        Role, "age" or "sex" -> its column, or None where the survey has none: what would be a
+        question (`SurveyProfile.questions`) otherwise.
 
     Returns
     -------
@@ -44,7 +49,7 @@ def profile_survey(data: Any) -> SurveyProfile:
     Raises
     ------
     InputError
-        The table has no rows.
+        The table has no rows, or a column that is known is not there.
 
     Notes
     -----
@@ -68,7 +73,21 @@ def profile_survey(data: Any) -> SurveyProfile:
         raise InputError.of(
             "survey", "rows", "there are none", "Give a file with one row per person."
         )
-    return _Profiler(frame).profile()
+    _check_known(known or {}, list(frame.columns))
+    return _Profiler(frame, known).profile()
+
+
+def _check_known(known: Mapping[str, str | None], columns: list[str]) -> None:
+    """Refuse roles and columns that there are not."""
+    faults = Faults("survey")
+    roles = [*ROLES, "age", "sex"]
+    for role, name in known.items():
+        if role not in roles:
+            faults.add(f"known.{role}", "is no role", hint=did_you_mean(role, roles))
+        elif name is not None and name not in columns:
+            what = message("{name} is not a column", name=repr(name))
+            faults.add(f"known.{role}", what, hint=did_you_mean(name, columns))
+    faults.raise_if_any()
 
 
 class _Profiler(SurveyReader):
@@ -103,6 +122,7 @@ class _Profiler(SurveyReader):
             predictors=predictors,
             split_by={total: self._split_by(columns, parts) for total, parts in totals.items()},
             small_strata=self._small_strata(),
+            questions=tuple(self.questions()),
         )
 
     # columns that follow from others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ POSSIBLE_WEIGHT = "may be the weight: above 0, with fractions, one value in each
 class SurveyReader(ColumnReader):
     """The survey while the use of its columns is being found, one after the other."""
 
-    def __init__(self, frame: pd.DataFrame) -> None:
-        super().__init__(frame)
+    def __init__(self, frame: pd.DataFrame, known: Mapping[str, str | None] | None = None) -> None:
+        super().__init__(frame, known=known)
         self.weights = self._weights()
         self.relation: str | None = None
         self.derived: dict[str, dict[str, Any]] = {}

@@ -24,7 +24,7 @@ from synthpop.runfiles.template_text import listed, number_list, plain, quoted, 
 from synthpop.stages.id_columns import SIZE_NAME
 
 TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
-ABOVE_LARGEST = 1.2
+ABOVE_LARGEST, MOST_CANDIDATES = 1.2, 5
 MOST_GROUPS, LEAST_SHARE_NAMED = 20, 0.01
 AGE_CLASS = "age_class"
 RUN = (
@@ -93,9 +93,23 @@ def _head(path: str, profile: SurveyProfile) -> list[str]:
         if names:
             lines.append(f"# It may be {' or '.join(names)}: name it above then, not below.")
         lines.append("unweighted = true")
+    lines += _questions(profile)
     for stratum, persons in profile.small_strata.items():
         lines.append(f"# Stratum {plain(stratum)} has {count(persons)} sample persons only: models")
         lines.append("# borrow from the others there.")
+    return lines
+
+
+def _questions(profile: SurveyProfile) -> list[str]:
+    """Return what only somebody who knows the file can say, as comments."""
+    lines = []
+    for question in profile.questions:
+        names = " or ".join(plain(name) for name in question.candidates[:MOST_CANDIDATES])
+        taken = profile.roles.get(question.role)
+        if taken:
+            lines.append(f"# Is {names} the {question.role}? It was taken for it: {question.why}.")
+        elif question.role != "weight":  # which is said above
+            lines.append(f"# Which column is the {question.role}? It may be {names}.")
     return lines
 
 
@@ -121,7 +135,11 @@ def _columns_left_out(profile: SurveyProfile) -> list[str]:
         return []
     lines = ["# Not simulated:"]
     lines += [f"# {plain(item.name)}: is left out, {plain(item.why)}" for item in items]
-    return [*lines, ""]
+    return [
+        *lines,
+        '# To bring one in, add [[stage]] type = "categorical" or "continuous" with its name.',
+        "",
+    ]
 
 
 def _imputation(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:

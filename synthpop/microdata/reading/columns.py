@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,29 +73,39 @@ class ColumnReader:
     """A file while its columns are being recognised.
 
     frame: columns have texts as names
+    known: dict; role, "age" or "sex" -> its column, or None where there is none
     """
 
-    def __init__(self, frame: pd.DataFrame, dictionary: Dictionary | None = None) -> None:
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        dictionary: Dictionary | None = None,
+        known: Mapping[str, str | None] | None = None,
+    ) -> None:
         self.frame = frame
+        self.known = dict(known or {})
         self.dictionary = dictionary_of(frame) if dictionary is None else dictionary
         self.codes = {name: codes_of(frame[name]) for name in frame.columns}
         self.numbers = {name: number_column(frame[name]) for name in frame.columns}
         self.why: dict[str, str] = {}  # column -> why it has its role
         self.roles: dict[str, str] = {}
         self.index: HouseholdIndex | None = None
+        said = {role: name for role, name in self.known.items() if name in self.numbers}
+        self.roles |= {role: str(name) for role, name in said.items() if role in ROLES}
+        self.why |= {str(name): message("as was said") for name in said.values()}
         for role in ("person", "psu", "strata"):
             self._give(role, self._named_for(role))
-        self.age = self._age(self._free())
+        self.age = self.known["age"] if "age" in self.known else self._age(self._free())
         self._household()
         self._weights_of_the_sample()
         self.roles = {role: self.roles[role] for role in ROLES if role in self.roles}
-        self.sex = self._sex(self._free())
+        self.sex = self.known["sex"] if "sex" in self.known else self._sex(self._free())
 
     def _free(self) -> list[str]:
         return [name for name in self.frame.columns if name not in self.roles.values()]
 
     def _give(self, role: str, column: str | None, why: str | None = None) -> None:
-        if column is not None:
+        if column is not None and role not in self.known:
             self.roles[role] = column
             self.why[column] = self.named_why(role) if why is None else why
 
@@ -146,7 +156,9 @@ class ColumnReader:
 
     def _household(self) -> None:
         named = columns_named_for("household", self._free())
-        if any(self._suits("person", name) for name in named):
+        if "household" in self.known and "household" not in self.roles:
+            return
+        if "household" not in self.known and any(self._suits("person", name) for name in named):
             return  # each row is a household
         self._give("household", self._named_for("household"))
         if "household" not in self.roles and self.age is not None:
@@ -320,32 +332,35 @@ class ColumnReader:
     def questions(self) -> Iterator[Question]:
         """Yield what matters and neither names nor values tell for sure, at most five of them."""
         free = self._free()
-        if "household" not in self.roles:
+        if "household" not in self.roles and "household" not in self.known:
             persons = self.age is not None
             repeated = [n for n in free if persons and self._may_be_household(n)]
             if repeated:
                 yield Question(
                     "household", tuple(repeated), message("ids that repeat, without other evidence")
                 )
-        elif self.why[self.roles["household"]] != self.named_why("household"):
+        elif "household" not in self.known and not self._is_named("household"):
             name = self.roles["household"]
             yield Question("household", (name,), self.why[name])
-        if "weight" not in self.roles:
+        if "weight" not in self.roles and "weight" not in self.known:
             weights = tuple(name for name in free if self.may_be_weight(name))
             if weights:
                 yield Question(
                     "weight", weights,
                     message("above 0, with fractions, one value in each household"),
                 )  # fmt: skip
-        if self.age is None:
+        if self.age is None and "age" not in self.known:
             ages = self._ages_by_values(free)
             ages = ages or [n for n in free if may_be_ages(self.numbers[n])]
             if ages:
                 yield Question("age", tuple(ages), message("whole numbers in the range of ages"))
-        if self.sex is None and self.age is not None:
+        if self.sex is None and self.age is not None and "sex" not in self.known:
             halves = tuple(name for name in free if self._may_be_sex(name))
             if halves:
                 yield Question("sex", halves, message("two levels, each of many"))
+
+    def _is_named(self, role: str) -> bool:
+        return self.why[self.roles[role]] == self.named_why(role)
 
     @staticmethod
     def named_why(role: str) -> str:

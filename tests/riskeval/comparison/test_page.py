@@ -92,7 +92,7 @@ def test_external_readers_see_no_small_counts_and_no_seed(
 
 
 def test_domains_of_few_records_are_inside_only(tmp_path: Path) -> None:
-    original = people()
+    original = people(120)
     original.loc[[3, 9], "region"] = "islet"
     result = riskeval.compare(
         original, {"same": original}, **ROLES, indicators=Indicators("pay", by="region")

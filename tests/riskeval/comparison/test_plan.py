@@ -82,8 +82,8 @@ title = "Three files"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    people().to_parquet(tmp_path / "people.parquet")
-    people(300, seed=9).to_csv(tmp_path / "synthetic.csv", index=False)
+    people(200).to_parquet(tmp_path / "people.parquet")
+    people(150, seed=9).to_csv(tmp_path / "synthetic.csv", index=False)
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     return tmp_path
 
@@ -110,9 +110,9 @@ def test_a_plan_is_read_and_run(folder: Path) -> None:
 
 
 def test_levels_and_hold_out_of_a_plan(folder: Path) -> None:
-    coarse = people()
+    coarse = people(200)
     coarse["sex"] = coarse["sex"].map({"male": 1, "female": 2})
-    coarse.sample(300, random_state=1).to_csv(folder / "synthetic.csv", index=False)
+    coarse.sample(150, random_state=1).to_csv(folder / "synthetic.csv", index=False)
     people(100, seed=11).to_csv(folder / "others.csv", index=False, sep="|")
     levels = "\n[release.levels.sex]\nmale = 1\nfemale = 2\n\n[[indicators]]"
     text = PLAN.replace("\n[[indicators]]", levels, 1)
@@ -127,7 +127,7 @@ def test_levels_and_hold_out_of_a_plan(folder: Path) -> None:
 
 def test_replicates_of_a_plan(folder: Path) -> None:
     for seed, name in ((21, "synthetic"), (22, "second"), (23, "third")):
-        people(300, seed=seed).to_csv(folder / f"{name}.csv", index=False)
+        people(150, seed=seed).to_csv(folder / f"{name}.csv", index=False)
     text = PLAN.replace(
         'file = "synthetic.csv"', 'file = "synthetic.csv"\nreplicates = ["second.csv", "third.csv"]'
     )

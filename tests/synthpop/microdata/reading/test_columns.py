@@ -9,8 +9,10 @@ import pytest
 from riskeval import suggest_roles
 from synthpop import profile_survey
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
+from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.reading.columns import ColumnReader
 from synthpop.microdata.reading.kinds import look_like_codes
+from synthpop.runfiles.template import template_text
 from tests.reference_data import zoo_file
 
 
@@ -152,3 +154,28 @@ def test_census_microdata_under_their_own_names() -> None:
     assert (reader.age, reader.sex) == ("AGEP", "SEX")
     codes = [name for name in frame if frame[name].nunique() > 30 and reader.are_codes(name)]
     assert codes == ["PUMA", "ST", "TAXP", "INDP", "OCCP", "POBP", "JWDP", "ANC1P", "FOD1P"]
+
+
+def test_what_is_said_is_no_question_and_none_is_an_answer() -> None:
+    frame = families()
+    profile = profile_survey(frame, known={"household": None, "weight": "a6", "sex": "a2"})
+    assert (profile.roles, profile.sex, profile.questions) == ({"weight": "a6"}, "a2", ())
+    assert profile.column("a6").why == "as was said"
+    with pytest.raises(InputError, match="a9") as caught:
+        profile_survey(frame, known={"household": "a9", "sexx": "a2"})
+    assert "sexx" in str(caught.value)
+
+
+def test_questions_stand_in_the_run_file_and_are_asked_in_a_terminal(monkeypatch) -> None:
+    from synthpop.cli import options
+
+    frame = families()
+    profile = profile_survey(frame)
+    text = template_text(frame, profile, "a.csv")
+    assert "# Is a1 the household? It was taken for it:" in text
+    assert "# It may be a6: name it above then" in text
+    assert options.asked(profile.questions) == {}  # no terminal
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    replies = iter([0, 1])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(replies))
+    assert options.asked(profile.questions) == {"household": None, "weight": "a6"}
