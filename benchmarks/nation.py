@@ -80,6 +80,7 @@ def invented(zones: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, pd.D
 def main(share: float, workers: str, folder: str | None) -> None:
     """Invent, populate, and print a row."""
     from synthpop import Margin, Survey, populate_zones, zone_controls
+    from synthpop.calibration.zones import measures_of_fit
 
     zones = pd.DataFrame({"zone": np.arange(round(ZONES * share))})
     zones["region"] = zones["zone"] // 100
@@ -114,8 +115,8 @@ def main(share: float, workers: str, folder: str | None) -> None:
               f"{survey.n_households:,} households surveyed, workers {workers}: {clock:.0f} s, "
               f"{seconds:.0f} processor s, peak {own:,.0f} MB, of a worker {largest:,.0f} MB, "
               f"{size:,.0f} MB written")  # fmt: skip
-        print(pd.DataFrame(made.manifest.steps[0].details["fit"]).round(5).to_string(index=False))
         gaps = zone_controls(made)
+        print(measures_of_fit(gaps).round(5).to_string(index=False))
         table = gaps.groupby(["level", gaps["gap"].abs().clip(upper=4)], observed=True).size()
         print(table.unstack(fill_value=0).to_string())
 

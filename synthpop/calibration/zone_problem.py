@@ -104,6 +104,8 @@ def zone_problem(
     codings: dict[str, Any] = {}
     n_controls = 0
     before = len(faults.found)
+    if not margins:
+        faults.add("margins", "are none", hint="Give the known totals of the zones.")
     for position, margin in enumerate(margins):
         where = [name for name in margin.columns if name in levels]
         by = [name for name in margin.columns if name not in levels]

@@ -28,7 +28,6 @@ from synthpop.calibration.zone_allotment import ZoneCopies, allot, persons_of
 from synthpop.calibration.zone_solver import WeightLimits
 from synthpop.calibration.zones import (
     check_geography,
-    measures_of_fit,
     names_of_regions,
     table_of_gaps,
     weight_limits,
@@ -59,7 +58,6 @@ from synthpop.population.manifest import (
     FinishRecord,
     Manifest,
     SampleRecord,
-    StepRecord,
 )
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
@@ -79,6 +77,7 @@ ZONES = "zones"
 STRIDE = 10_000_000  # household ids of a zone begin at its number times this
 HOUSEHOLD_NAME = "hid"
 TOLERANCE, MAX_ITERATIONS = 1e-4, 1000
+SHOWN = 5
 
 
 def populate_zones(
@@ -179,10 +178,11 @@ def populate_zones(
             identity, recipe=(*of_pool.recipe, recipe), rules=of_pool.rules,
             models=f"{of_pool.models} {identity.models}",
         )  # fmt: skip
+    plan = _Plan.of(survey, table, items, within)
     with claim(root, identity, given) as held:
         if not isinstance(source, Survey):
             survey = source.simulate(seed=seed, key=held.key).survey()
-        plan = _Plan.of(survey, table, items, within)
+            plan = _Plan.of(survey, table, items, within)
         streams, owner = Streams(seed, held.key), held.identity.hash
         write = _WriteZones(
             root.absolute(), owner, held.token, survey, plan.fields, plan.columns, plan.places,
@@ -200,9 +200,9 @@ def populate_zones(
         if read_manifest(root).to_text() != manifest.to_text():
             check_holder(root, held.token)
             write_manifest(root, manifest)
-    step = manifest.steps[0]
-    if not step.converged:
-        warnings.warn(str(step.summary), ConvergenceWarning, stacklevel=2)
+    if not all(record["converged"] for record in ordered):
+        assert manifest.finished is not None
+        warnings.warn(str(manifest.finished.summary), ConvergenceWarning, stacklevel=2)
     return Population(manifest, path=root)
 
 
@@ -279,6 +279,11 @@ class _Plan:
                    tuple(item for part in parts if (item := part[k]) is not None))
             for k in range(len(names))
         ]  # fmt: skip
+        bare = [str(names[block.number]) for block in blocks if not block.margins]
+        if bare:
+            what = f"nothing is known of {', '.join(bare[:SHOWN])}"
+            hint = "Give their totals, or leave their zones out of the geography."
+            raise InputError.of("populate zones", str(split), what, hint)
         roles = survey.roles
         out = {roles.household, roles.weight, roles.household_weight, roles.person, roles.psu,
                roles.fpc, *levels}  # fmt: skip
@@ -427,7 +432,8 @@ def _manifest(
     converged = all(record["converged"] for record in records)
     gaps = controls["gap"].abs()
     summary = message(
-        "of {totals} {exact} are met exactly, {near} within one; the largest gap is {largest}.",
+        "Zones: of {totals} {exact} are met exactly, {near} within one; the largest gap is "
+        "{largest}.",
         totals=plural(len(gaps), "known total"), exact=count(int((gaps < 0.5).sum())),
         near=count(int((gaps < 1.5).sum())), largest=number(float(gaps.max())),
     )  # fmt: skip
@@ -440,15 +446,11 @@ def _manifest(
         )  # fmt: skip
     n_households = sum(block.n_households for block in blocks)
     n_persons = sum(block.n_persons for block in blocks)
-    details = {"fit": measures_of_fit(controls).to_dict("list")}
-    step = StepRecord(
-        ZONES, summary, converged, TOLERANCE, None, float(gaps.sum()), {}, details=details
-    )
     return Manifest(
         identity, roles=plan.roles,
         sample=SampleRecord(survey.n_persons, survey.n_households, survey.roles.weight),
         columns=plan.fields, blocks=blocks, fallbacks=tuple(notes),
-        finished=FinishRecord(summary, n_persons, n_households, (step,)),
+        finished=FinishRecord(summary, n_persons, n_households),
         files={name: file_hash(root / name) for name in files},
     )  # fmt: skip
 

@@ -319,6 +319,8 @@ class Population(Result):
             text += " " + message("Written to {path}.", path=self.path)
         for step in self.manifest.steps:
             text += f" {step.stage.capitalize()}: {step.summary}"
+        if self.manifest.finished is not None and not self.manifest.steps:
+            text += f" {self.manifest.finished.summary}"
         if self.fallbacks:
             fallbacks_text = plural(len(self.fallbacks), "fallback was", "fallbacks were")
             text += " " + message("{fallbacks} needed: see fallbacks.", fallbacks=fallbacks_text)

@@ -131,6 +131,12 @@ def test_what_cannot_be_met_is_told_in_words(tmp_path: Path) -> None:
     few = ZONES[ZONES["region"] != "west"]
     with pytest.raises(InputError, match="no zone of the geography lies there"):
         populate_zones(sample(), few, items, tmp_path / "few", seed=1)
+    more = pd.concat([ZONES, pd.DataFrame({"country": "land", "region": ["east"], "zone": "e1"})])
+    with pytest.raises(InputError, match="nothing is known of east"):
+        populate_zones(sample(), more, items, tmp_path / "more", seed=1)
+    assert not (tmp_path / "more").exists()
+    with pytest.raises(InputError, match="are none"):
+        balance_zones(sample(), ZONES, [], seed=1)
     with pytest.raises(InputError, match="workers"):
         populate_zones(sample(), ZONES, items, tmp_path / "no", workers="many")
     plain = Pipeline([Structure(["sex"])]).fit(sample(), seed=1).simulate()
