@@ -122,6 +122,7 @@ def _coded(
     sample: HouseholdRows, population: HouseholdRows, columns: Sequence[str], age: str | None
 ) -> Sides:
     coder, labels, numbers = {}, {}, []
+    known: np.ndarray | list[float]
     for name in columns:
         column = sample.frame[name]
         values = as_numbers(column) if is_number(column) else None
