@@ -137,7 +137,6 @@ def protected(
     parameters: Mapping[str, Any],
     seed: int | None = None,
     notes: Sequence[str] = (),
-    unmet: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
 ) -> Protected:
     """Count what differs between two files of the same rows and wrap it up.
@@ -167,7 +166,6 @@ def protected(
         seed,
         tuple(notes),
         details or {},
-        tuple(unmet),
     )
 
 

@@ -34,7 +34,7 @@ OF_COLUMN = ("distinct_l", "entropy_l", "t")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PrivacyTarget:
     """One thing that must hold."""
 
     name: str  # as the user writes it: "visible distinct_l: income"
@@ -53,7 +53,7 @@ class Target:
 
 def read_targets(
     faults: Faults, file: Microdata, keys: Sequence[str], targets: Mapping[str, float] | None
-) -> tuple[Target, ...]:
+) -> tuple[PrivacyTarget, ...]:
     """Return targets from a mapping of "[visible ]kind[: column]" to limits; note faults."""
     read = []
     for name, value in (targets or {}).items():
@@ -71,7 +71,7 @@ def read_targets(
         elif column:
             check_columns(faults, file.frame, [column], "target")
         check(faults, {name: KINDS[kind]}, {name: value})
-        read.append(Target(name, kind, column or None, rest != name, value))
+        read.append(PrivacyTarget(name, kind, column or None, rest != name, value))
     return tuple(read)
 
 
@@ -80,7 +80,7 @@ class Constraints:
     """Targets of a file whose keys change; all else stays."""
 
     file: Microdata
-    targets: tuple[Target, ...]
+    targets: tuple[PrivacyTarget, ...]
     missing: str = "wildcard"  # what a missing key matches, for targets that are not "visible"
     alpha: float = 1.0
     weights: str | None = None
@@ -93,7 +93,7 @@ class Constraints:
             return [np.arange(len(self.file))]
         return [np.flatnonzero(self.strata == one) for one in np.unique(self.strata)]
 
-    def failing(self, target: Target, codes: np.ndarray) -> np.ndarray:
+    def failing(self, target: PrivacyTarget, codes: np.ndarray) -> np.ndarray:
         """Records that fail a target, bool, shape (n,).
 
         codes: the keys as released, integers (n, m), -1 missing
@@ -103,7 +103,7 @@ class Constraints:
             fails[rows] = self._failing(target, code_table(codes[rows]), rows)
         return fails
 
-    def _failing(self, target: Target, table: KeyTable, rows: np.ndarray) -> np.ndarray:
+    def _failing(self, target: PrivacyTarget, table: KeyTable, rows: np.ndarray) -> np.ndarray:
         missing = "visible" if target.visible else self.missing
         if target.column is None:
             return self._counts_fail(target, table, missing, rows)[table.cell]
@@ -122,7 +122,7 @@ class Constraints:
         return np.asarray(least < target.value - SLACK)
 
     def _counts_fail(
-        self, target: Target, table: KeyTable, missing: str, rows: np.ndarray
+        self, target: PrivacyTarget, table: KeyTable, missing: str, rows: np.ndarray
     ) -> np.ndarray:
         weighted = target.kind == "individual_risk" and self.weights is not None
         if weighted:

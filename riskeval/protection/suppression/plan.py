@@ -12,7 +12,7 @@ import pandas as pd
 
 from riskeval.keys.table import TREATMENTS
 from riskeval.protection.household import read_household_keys
-from riskeval.protection.targets import Target
+from riskeval.protection.targets import PrivacyTarget
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.messages.errors import Faults
@@ -72,7 +72,7 @@ class SuppressionPlan:
     household_variables: list[str] = field(default_factory=list)
     household_keys: list[str] = field(default_factory=list)
     weights: list[str] = field(default_factory=list)
-    targets: tuple[Target, ...] = ()
+    targets: tuple[PrivacyTarget, ...] = ()
 
     @property
     def wanted(self) -> Wanted:

@@ -202,9 +202,9 @@ def local_suppression(
     # 2. Households first, then persons, until the attack brings nothing back
     attack = Attack(frame, homes, plan)
     start, rare = _households_first(codes, names, homes, plan.household_keys, k)
-    jobs = [SuppressionJob(plan, ranks, constraints)]
+    jobs = [SuppressionJob(plan, ranks, strata_codes, constraints)]
     if plan.targets:  # without them, for their price
-        jobs.append(SuppressionJob(plan, ranks, replace(constraints, targets=())))
+        jobs.append(SuppressionJob(plan, ranks, strata_codes))
     outcomes = [
         suppress_under_attack(codes, start, attack, job.suppress, job.short)
         if plan.withstands
@@ -218,10 +218,7 @@ def local_suppression(
     below, risky = int(job.short(outcome.believed).sum()), int(job.short(codes).sum())
     failed = constraints.counts(outcome.believed)
     price = int(hidden.sum()) - int(((outcomes[-1].codes < 0) & (codes >= 0)).sum())
-    missed = constraints.unmet(failed)
-    if plan.withstands and below:
-        missed = [_below_k(below, plan), *missed]
-    return protected(
+    result = protected(
         frame, outcome.released,
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
@@ -230,7 +227,6 @@ def local_suppression(
         + constraints.notes(constraints.counts(codes), failed)
         + _price_notes(plan, price)
         + _household_notes(outcome, codes, homes, plan, rare),
-        unmet=missed,
         details={
             "risky_before": risky, "smallest_count": smallest,
             "suppressed": pd.DataFrame(hidden, columns=names, index=frame.index),
@@ -239,14 +235,19 @@ def local_suppression(
             "targets": failed, "cells_for_targets": price,
         },
     )  # fmt: skip
+    return replace(result, unmet=(*_below_k(below, plan), *constraints.unmet(failed)))
 
 
 class SuppressionJob:
     """What is asked of every combination of keys."""
 
-    def __init__(self, plan: SuppressionPlan, ranks: np.ndarray, constraints: Constraints) -> None:
-        strata = constraints.strata
-        assert strata is not None
+    def __init__(
+        self,
+        plan: SuppressionPlan,
+        ranks: np.ndarray,
+        strata: np.ndarray,
+        constraints: Constraints | None = None,
+    ) -> None:
         cost = np.array([1.0 + len(plan.linked.get(name, ())) for name in plan.keys])
         self.request = SuppressRequest(0, plan.missing, float(plan.alpha), ranks, cost)
         self.plan, self.strata = plan, strata
@@ -255,7 +256,7 @@ class SuppressionJob:
     def suppress(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
         """Reach k, then what else must hold."""
         result = self._to_k(codes, locked)
-        if not self.constraints.targets:
+        if self.constraints is None or not self.constraints.targets:
             return result
         request = self.request
         monotone = request.missing == "wildcard" and request.alpha == 1
@@ -280,7 +281,9 @@ class SuppressionJob:
 
     def short(self, codes: np.ndarray) -> np.ndarray:
         """Records that match too few on some subset or fail a target, bool, shape (n,)."""
-        short = self.constraints.any_failing(codes)
+        short = np.zeros(len(codes), dtype=bool)
+        if self.constraints is not None:
+            short |= self.constraints.any_failing(codes)
         for subset, k in self.subsets:
             short |= count_matches(codes[:, subset], self.strata, self.request) < k - SLACK
         return short
@@ -322,12 +325,16 @@ def _households_first(
     return start, rare
 
 
-def _below_k(below: int, plan: SuppressionPlan) -> str:
-    return message(
-        "Target missed: {n} of the records match fewer than {k}.",
-        n=count(below),
-        k=max(plan.wanted.values()),
-    )
+def _below_k(below: int, plan: SuppressionPlan) -> list[str]:
+    if not plan.withstands or not below:
+        return []
+    return [
+        message(
+            "Target missed: {n} of the records match fewer than {k}.",
+            n=count(below),
+            k=max(plan.wanted.values()),
+        )
+    ]
 
 
 def _price_notes(plan: SuppressionPlan, price: int) -> list[str]:
