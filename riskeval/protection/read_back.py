@@ -11,13 +11,11 @@ from riskeval.protection.household import HouseholdRoles
 from riskeval.protection.suppression.attack_back import Attack, suppress_under_attack
 from riskeval.protection.suppression.plan import SuppressionPlan
 from riskeval.protection.suppression.suppress import SuppressionJob, withstanding_notes
-from riskeval.protection.targets import Constraints
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text, with_values
 from synthpop.microdata.frame.codes import encode_keys
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, plural
-from synthpop.microdata.roles.microdata import Microdata
 
 
 def read_back(
@@ -86,8 +84,7 @@ def withstanding(
     # 2. suppression that withstands the attack, from what is missing already
     plan = SuppressionPlan(list(names), k, household=homes.column)
     attack = Attack(filled, homes, plan)
-    nothing_more = Constraints(Microdata(filled), (), strata=np.zeros(len(codes), dtype=np.int64))
-    job = SuppressionJob(plan, np.zeros(len(names)), nothing_more)
+    job = SuppressionJob(plan, np.zeros(len(names)), np.zeros(len(codes), dtype=np.int64))
     start = np.where(holes, -1, codes)
     outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
     hidden = (outcome.codes < 0) & (codes >= 0)
