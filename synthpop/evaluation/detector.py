@@ -20,6 +20,7 @@ from synthpop.conditional.rules.parse import parse_rule
 from synthpop.evaluation.household_rows import HouseholdRows
 from synthpop.logic.learn import learn_rules, people_of
 from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.messages.text import number
 from synthpop.microdata.statistics.distances import effective_size
 from synthpop.profile.household_sums import word
 from synthpop.profile.reader import MOST_LEVELS, are_whole
@@ -340,7 +341,7 @@ def _heaping(sides: Sides) -> Iterator[tuple[Any, ...]]:
             on = [(np.mod(x[row], unit) == 0).astype(np.int64)
                   for x, row in zip(values, rows, strict=True)]  # fmt: skip
             q, p, z = _compared(sides, on, 2, rows)
-            yield "heaping", name, "", f"{unit:,}", q[1], p[1], abs(z[1]), abs(p[1] - q[1])
+            yield "heaping", name, "", number(unit), q[1], p[1], abs(z[1]), abs(p[1] - q[1])
 
 
 def _rules(

@@ -112,7 +112,8 @@ class Journey:
         plan = synthpop.load_runfile(self.starter)
         text = self.starter.read_text(encoding="utf-8")
         if self.recipe != "init":
-            text = synthpop.dump_runfile(replace(plan, stages=self.fitted.steps))
+            # rules of what is not simulated go with its stages
+            text = synthpop.dump_runfile(replace(plan, stages=self.fitted.steps, rules=()))
         return tomllib.loads(text)
 
     def run_file(self, name: str, changes: Mapping[str, Any]) -> Path:

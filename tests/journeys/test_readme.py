@@ -132,6 +132,22 @@ def written(main: Callable[[], object], it: Journey, *arguments: object) -> str:
     return done.stdout
 
 
+def mocked(it: Journey) -> list[Any]:
+    """Make a file for writing programs, in Python and by the command."""
+    mock = synthpop.mock(it.survey.frame, seed=1)
+    assert list(mock) == list(it.survey.frame)
+    return [mock, written(synthpop.cli.main, it, "mock", it.file)]
+
+
+def moved(it: Journey) -> list[Any]:
+    """Keep what the fit discloses, save the fit and simulate from it elsewhere."""
+    folder = it.folder / "fit"
+    it.fitted.save(folder, accept="nobody else reads the folder")
+    there = synthpop.load_fitted(folder).simulate(seed=1, scale=SCALE)
+    assert there.frame().equals(it.fitted.simulate(seed=1, scale=SCALE).frame())
+    return [it.fitted.disclosed(), there]
+
+
 def in_other_libraries(it: Journey) -> list[Any]:
     """Hand in a table of polars, Arrow and DuckDB."""
     arrow = pa.Table.from_pandas(it.survey.frame)
@@ -210,6 +226,8 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     "riskeval.copied_values": lambda it: riskeval.copied_values(
         it.survey, it.population, [*KEYS, "netIncome"]
     ),
+    "synthpop.mock(frame)": mocked,
+    "load_fitted(folder)": moved,
     "read_survey": lambda it: it.survey,
     "synthpop export": exported,
     "riskeval.Ledger": released,
@@ -223,6 +241,10 @@ ELSEWHERE = {
     ),
     "synthpop zones FOLDER": "a folder of PopulationSim: `test_populationsim.py`",
     "synthpop sample": "is run with synthpop export",
+    "synthpop mock FILE": "is run with synthpop.mock",
+    **dict.fromkeys(
+        ('fitted.save(folder, accept="why")', "fitted.disclosed()"), "are run with load_fitted"
+    ),
     **dict.fromkeys(
         ("synthpop release", "riskeval release", "riskeval ledger"), "are run with riskeval.Ledger"
     ),

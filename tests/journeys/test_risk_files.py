@@ -34,7 +34,7 @@ def files(it: Journey) -> None:
     if not (it.folder / "others.csv").exists():
         it.fitted.simulate(scale=SCALE, out=it.folder / "synthetic")
         for suffix in ("parquet", "csv"):
-            second = it.fitted.simulate(scale=SCALE, seed=2)
+            second = it.fitted.simulate(scale=SCALE, seed=2, key=bytes(range(32)))
             getattr(second, f"to_{suffix}")(it.folder / f"second.{suffix}")
         frame = it.survey.frame
         synthpop.write_table(frame.assign(asked=frame["age"] > 15), it.folder / "asked.csv")
