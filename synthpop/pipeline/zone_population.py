@@ -225,10 +225,13 @@ def zone_controls(population: Population) -> pd.DataFrame:
     >>> zone_controls(made)["achieved"].tolist()
     [8.0, 9.0]
     """
-    files = [name for name in population.manifest.files if name.startswith(f"{ZONES}/")]
-    if population.path is None or not files:
+    files = []
+    if isinstance(population, Population) and population.path is not None:
+        files = [name for name in population.manifest.files if name.startswith(f"{ZONES}/")]
+    if not files:
         hint = "Give one that populate_zones made."
         raise InputError.of("zone controls", "population", "has no zones", hint)
+    assert population.path is not None
     return pd.concat(_tables(population.path, files), ignore_index=True)
 
 

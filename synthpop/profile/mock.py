@@ -38,6 +38,8 @@ MOST_LEVELS = 50
 MISSING_SHARE = 0.05  # of the cells of a column that can be missing, for each kind
 MADE_UP = ("level 1", "level 2", "level 3")
 MOST = 0.95  # of the values whose number of digits is taken
+LARGEST = 2.0**53  # whole numbers beyond it are not exact
+MOST_ROWS = 10_000_000
 LEVELS = ("dictionary", "common")
 CHECKS = ("labelling", "disclosure", "structure", "documentation")
 
@@ -55,12 +57,14 @@ class MockFile(TableResult):
     checks : DataFrame
         `check` (labelling, disclosure, structure, documentation), `passed`, `what`.
     seed : int
+    rows : int
     """
 
     data: pd.DataFrame
     table: pd.DataFrame
     checks: pd.DataFrame
     seed: int
+    rows: int
 
     def summary(self) -> str:
         """Say what the file is, and which checks it passes."""
@@ -71,7 +75,7 @@ class MockFile(TableResult):
             "between columns is kept, no estimate from it means anything. Of {n} something was "
             "taken from the data (see the table), of the others nothing but name and type. "
             "{verdict}",
-            rows=plural(len(self.data), "row"),
+            rows=plural(self.rows, "row"),
             columns=plural(len(self.table), "column"),
             n=plural(from_data, "column"),
             verdict=message("Checks that failed: {checks}.", checks=", ".join(failed))
@@ -138,34 +142,50 @@ def mock(
     """
     frame = as_unique_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    _check(frame, rows, household, ranges or {}, shares or {}, levels)
+    ranges, shares = ({} if given is None else given for given in (ranges, shares))
+    _check(frame, rows, household, ranges, shares, levels)
     seed = resolve_seed(seed)
     roles = dict(profile_survey(frame).roles)
     if household is not None:
         roles["household"] = household
-    maker = _Maker(frame, dictionary_of(frame), roles, ranges or {}, shares or {}, levels)
+    maker = _Maker(frame, dictionary_of(frame), roles, ranges, shares, levels)
     made, table = maker.made(rows, Streams(seed))
     if len(maker.dictionary):
         made = with_dictionary(made, maker.dictionary)
-    return MockFile(made, table, _checks(frame, made, table, maker), seed)
+    return MockFile(made, table, _checks(frame, made, table, maker), seed, len(made))
+
+
+def _numbers(given: Any) -> np.ndarray:
+    """Return a list of numbers as an array; an empty one where they are none."""
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        return np.empty(0)
+    try:
+        return np.asarray(given, dtype=float).reshape(-1)
+    except (TypeError, ValueError, OverflowError):
+        return np.empty(0)
 
 
 def _check(
     frame: pd.DataFrame, rows: Any, household: Any, ranges: Any, shares: Any, levels: Any
 ) -> None:
     faults = Faults("mock")
-    check(faults, {"rows": Whole(1), "levels": OneOf(*LEVELS)}, {"rows": rows, "levels": levels})
+    check(faults, {"rows": Whole(1, MOST_ROWS), "levels": OneOf(*LEVELS)}, {"rows": rows, "levels": levels})
+    for what, given in {"ranges": ranges, "shares": shares}.items():
+        if not isinstance(given, Mapping):
+            faults.add(what, "is not a dictionary", hint="Give column names and what is known.")
+    faults.raise_if_any()
     for name in [*ranges, *shares, *([] if household is None else [household])]:
-        if name not in frame:
+        if not isinstance(name, str) or name not in frame:
             hint = did_you_mean(name, list(frame.columns))
             faults.add(str(name), "is not a column of the file", hint=hint)
     for name, limits in ranges.items():
-        if len(limits) != 2 or not np.isfinite(limits).all() or limits[0] > limits[1]:
+        numbers = _numbers(limits)
+        if len(numbers) != 2 or not (abs(numbers) < LARGEST).all() or numbers[0] > numbers[1]:
             faults.add(f"ranges of {name}", f"is {limits!r}", hint="Give (low, high).")
     for name, parts in shares.items():
-        values = np.array(list(parts.values()), dtype=float)
-        if not len(values) or not (values >= 0).all() or not values.sum() > 0:
-            faults.add(f"shares of {name}", f"is {dict(parts)!r}", hint="Give shares above zero.")
+        values = _numbers(list(parts.values())) if isinstance(parts, Mapping) else np.empty(0)
+        if not len(values) or not (values >= 0).all() or not 0 < values.sum() < np.inf:
+            faults.add(f"shares of {name}", f"is {parts!r}", hint="Give shares above zero.")
     faults.raise_if_any()
 
 
@@ -276,7 +296,7 @@ class _Maker:
         self, series: pd.Series, low: float, high: float, n: int, rng: np.random.Generator
     ) -> pd.Series:
         whole = pd.api.types.is_integer_dtype(series.dtype) or _are_whole(as_numbers(series))
-        if whole:
+        if whole and max(abs(low), abs(high)) < LARGEST:
             return pd.Series(rng.integers(int(np.ceil(low)), int(np.floor(high)) + 1, n))
         return pd.Series(np.round(rng.uniform(low, high, n), 2))
 

@@ -135,7 +135,7 @@ def written(main: Callable[[], object], it: Journey, *arguments: object) -> str:
 def mocked(it: Journey) -> list[Any]:
     """Make a file for writing programs, in Python and by the command."""
     mock = synthpop.mock(it.survey.frame, seed=1)
-    assert list(mock) == list(it.survey.frame)
+    assert list(mock.data) == list(it.survey.frame)
     return [mock, written(synthpop.cli.main, it, "mock", it.file)]
 
 

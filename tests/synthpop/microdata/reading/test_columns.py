@@ -176,6 +176,8 @@ def test_questions_stand_in_the_run_file_and_are_asked_in_a_terminal(monkeypatch
     assert "# It may be a6: name it above then" in text
     assert options.asked(profile.questions) == {}  # no terminal
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    for name in ("quiet", "as_json"):  # as a command before this test may have left them
+        monkeypatch.setattr(options.OUTPUT, name, False)
     replies = iter([0, 1])
     monkeypatch.setattr("typer.prompt", lambda *_, **__: next(replies))
     assert options.asked(profile.questions) == {"household": None, "weight": "a6"}
