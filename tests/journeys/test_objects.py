@@ -17,7 +17,7 @@ from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
 from synthpop import FittedPipeline, MicrodataWarning, Population, Survey, load_fitted
 from synthpop.microdata.frame.native import library_of
-from tests.journeys.journey import CELLS, KEYS, SCALE, JourneyOf, assert_an_answer
+from tests.journeys.journey import CELLS, KEYS, RECIPES, SCALE, JourneyOf, assert_an_answer
 
 SHOWN = ("__repr__", "_repr_html_")
 """What a console and a notebook do with an object."""
@@ -150,6 +150,7 @@ OBJECTS: dict[type[Any], str] = {
 
 OF_TWO_FILES = "compares two files, whose columns those of the README's recipe have all kinds of"
 OF_THE_FILE = "works on the file of the survey, to which recipes only add what they derive"
+SAME_FILE = "csv is the same file, with empty cells"
 LONG = "fits for long, as `derived_survey` and `replicates` of the same recipe do on every source"
 NOT_RUN: dict[tuple[type[Any], str, str, str], str] = {
     **{
@@ -160,6 +161,13 @@ NOT_RUN: dict[tuple[type[Any], str, str, str], str] = {
         if recipe != "readme"
     },
     **{(FittedPipeline, "refit", "init", source): LONG for source in ("embedded", "spss")},
+    **{
+        (cls, verb, recipe, "embedded"): SAME_FILE
+        for cls in (Population, Survey, ProtectionSession, Comparison)
+        for verb in CALLS[cls]
+        for recipe in RECIPES
+        if recipe != "init"
+    },
 }
 """Class, verb, recipe and source that are not run -> the reason."""
 

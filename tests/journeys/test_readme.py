@@ -277,6 +277,7 @@ NOT_RUN = {
         ("In another library", source): "goes from Arrow to pandas as csv does"
         for source in ("embedded", "spss")
     },
+    **{(name, "embedded"): "csv is the same file, with empty cells" for name in CALLS},
 }
 """Call and source that are not run -> the reason."""
 
