@@ -142,13 +142,14 @@ def mock(
     """
     frame = as_unique_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    ranges, shares = ({} if given is None else given for given in (ranges, shares))
-    _check(frame, rows, household, ranges, shares, levels)
+    known = {} if ranges is None else ranges
+    margins = {} if shares is None else shares
+    _check(frame, rows, household, known, margins, levels)
     seed = resolve_seed(seed)
     roles = dict(profile_survey(frame).roles)
     if household is not None:
         roles["household"] = household
-    maker = _Maker(frame, dictionary_of(frame), roles, ranges, shares, levels)
+    maker = _Maker(frame, dictionary_of(frame), roles, known, margins, levels)
     made, table = maker.made(rows, Streams(seed))
     if len(maker.dictionary):
         made = with_dictionary(made, maker.dictionary)
@@ -169,11 +170,17 @@ def _check(
     frame: pd.DataFrame, rows: Any, household: Any, ranges: Any, shares: Any, levels: Any
 ) -> None:
     faults = Faults("mock")
-    check(faults, {"rows": Whole(1, MOST_ROWS), "levels": OneOf(*LEVELS)}, {"rows": rows, "levels": levels})
+    check(
+        faults,
+        {"rows": Whole(1, MOST_ROWS), "levels": OneOf(*LEVELS)},
+        {"rows": rows, "levels": levels},
+    )
+    told = []
     for what, given in {"ranges": ranges, "shares": shares}.items():
         if not isinstance(given, Mapping):
             faults.add(what, "is not a dictionary", hint="Give column names and what is known.")
-    faults.raise_if_any()
+        told.append(given if isinstance(given, Mapping) else {})
+    ranges, shares = told
     for name in [*ranges, *shares, *([] if household is None else [household])]:
         if not isinstance(name, str) or name not in frame:
             hint = did_you_mean(name, list(frame.columns))
