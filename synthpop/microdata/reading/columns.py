@@ -170,7 +170,7 @@ class ColumnReader:
         usual = columns_named_for("household_size", self._free())
         sizes = [n for n in usual if is_size(self.frame[n], self.index)]
         self._give("household_size", next(iter(sizes), None))
-        if not sizes and int(self.index.sizes.max()) > 1:
+        if not sizes and self.index.sizes.max() > self.index.sizes.min():  # else any constant is
             sizes = [n for n in self._free() if is_size(self.frame[n], self.index)]
             why = message("the number of rows of the household")
             self._give("household_size", next(iter(sizes), None), why)
