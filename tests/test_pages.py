@@ -223,5 +223,6 @@ def test_notes_of_fallbacks_are_german_also_of_a_stored_population(tmp_path: Pat
     texts = texts_of((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert [text for text in texts if "2.765 Personen der Erhebung" in text]
     english = english_words()
+    texts = [text for text in texts if "eine Regel der Erhebung" not in text]  # as users write it
     left = [text for text in set(texts) if leftovers(text, english) or "2,765" in text]
     assert [text for text in left if not text.startswith(str(tmp_path))] == []

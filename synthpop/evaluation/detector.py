@@ -50,7 +50,7 @@ KINDS: Mapping[str, FindingLimits] = {
     "members": FindingLimits(6.0, 0.04, 0.2),
     "sizes": FindingLimits(5.0, 0.02, 0.15),
     "heaping": FindingLimits(5.0, 0.03, 0.3),
-    "rule": FindingLimits(4.0, 0.0005, 0.01),
+    "rule": FindingLimits(4.0, 0.0005, 0.05),
     "copies": FindingLimits(5.0, 0.02, np.inf),
 }
 

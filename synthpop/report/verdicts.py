@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.evaluation.result import FitReport
-from synthpop.evaluation.sentences import comparison_sentence
+from synthpop.evaluation.result import MOST_FINDINGS, FitReport
+from synthpop.evaluation.sentences import comparison_sentence, finding_sentence
 from synthpop.figures.names import FigureNames
 from synthpop.microdata.messages.language import localised
 from synthpop.microdata.messages.message import message
@@ -148,13 +148,30 @@ def totals_verdict(totals: Mapping[str, Any] | None) -> tuple[str, str]:
 
 
 def worst_items(
-    fit: FitReport, recipe: Sequence[Mapping[str, Any]], names: FigureNames
+    fit: FitReport, recipe: Sequence[Mapping[str, Any]], names: FigureNames, external: bool
 ) -> list[dict[str, str]]:
-    """Return what most needs a look: a sentence, where to look, and what to do."""
-    return [
-        finding(comparison_sentence(row, names.short), f"#{link_of(row)}", advice(row, recipe))
-        for row in fit.verdict().worst.to_dict("records")
+    """Return what most needs a look: a sentence, where to look, and what to do.
+
+    What the detector found comes first; it may have small cells, which external readers do not see.
+    """
+    judged = fit.verdict()
+    found = [
+        finding(finding_sentence(row, names.short), f"#{_place_of(row)}")
+        for row in judged.findings.head(MOST_FINDINGS).to_dict("records")
     ]
+    if external and found:
+        text = message("What was found stands on the internal page: it may have small cells.")
+        found = [finding(text, "#households")]
+    return found + [
+        finding(comparison_sentence(row, names.short), f"#{link_of(row)}", advice(row, recipe))
+        for row in judged.worst.to_dict("records")
+    ]
+
+
+def _place_of(row: Mapping[Any, Any]) -> str:
+    """Return the id of the place where what a finding of the detector is about is shown."""
+    of_variable = row["kind"] in ("level", "table", "stratum", "heaping")
+    return row_id(str(row["variable"])) if of_variable else "households"
 
 
 def link_of(row: Mapping[Any, Any]) -> str:

@@ -192,7 +192,7 @@ def stored_facts(source: StoredReport, population: Any, external: bool) -> dict[
         "cards": summary.key_figures(fit, population),
         "what": summary.what_it_is(fit, source.survey, population),
         "verdicts": verdict_rows(fit, source.risk, totals, external),
-        "worst": worst_items(fit, recipe, names),
+        "worst": worst_items(fit, recipe, names, external),
         "totals": totals,
         "steps": steps(recipe, names, known.manifest.pooling) if known else None,
         "run": run_facts(known, external) if known else [],
