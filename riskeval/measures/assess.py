@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +14,7 @@ from riskeval.measures.assessment import Assessment
 from riskeval.measures.counts import counts_of
 from riskeval.measures.entry import Measure
 from riskeval.measures.registry import MEASURES
-from riskeval.measures.request import AssessRequest, Limits, check_limit
+from riskeval.measures.request import LIMITS, AssessRequest, Limits, read_limits
 from riskeval.shared.measurement import Measurement, measurement_table, not_measured
 from riskeval.verdict.file import columns_not_tried, file_evidence, recovery_evidence
 from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
@@ -112,7 +111,7 @@ def assess(
     check_treatment(faults, missing, alpha)
     chosen = list(MEASURES) if measures == "all" else list(listed_names(measures))
     _check_options(faults, chosen, options or {})
-    accepted = _read_limits(faults, limits)
+    accepted = read_limits(faults, limits)
     size = _population_size(faults, file, population_size)
     sizes = _group_sizes(faults, k, accepted)
     faults.raise_if_any()
@@ -181,7 +180,6 @@ def _group_sizes(faults: Faults, k: Any, limits: Limits) -> tuple[int, ...]:
     return tuple(sorted(int(one) for one in sizes if one is not None))
 
 
-LIMITS = tuple(field.name for field in fields(Limits))
 COLUMNS = (
     "measure", "number", "name", "target", "value", "unit", "records", "lower", "upper", "limit",
     "within", "meaning", "note", "limit_source", "source",
@@ -294,15 +292,6 @@ def _table(measured: Sequence[tuple[str, Measurement]]) -> pd.DataFrame:
     table = measurement_table(one for _, one in measured)
     table = table.rename(columns={"title": "number"}).assign(measure=[name for name, _ in measured])
     return table[list(COLUMNS)]
-
-
-def _read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> Limits:
-    values = asdict(limits) if isinstance(limits, Limits) else dict(limits or {})
-    for name, value in values.items():
-        check_choice(faults, "limits", name, sorted(LIMITS))
-        if name in LIMITS:
-            check_limit(faults, f"limits.{name}", name, value)
-    return Limits() if faults else Limits(**values)
 
 
 def _weighted_size(file: Microdata) -> float | None:

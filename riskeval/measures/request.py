@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ from riskeval.measures.counts import FrequencyCounts
 from riskeval.shared.measurement import MeasureInfo, Measurement
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import joined_by
+from synthpop.microdata.messages.parameters import check_choice
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.roles.microdata import Microdata
 
@@ -60,6 +61,19 @@ RANGES = {
     "t": (0.0, math.inf),
     "alpha": (0.0, 1.0),
 }
+
+
+LIMITS = tuple(RANGES)
+
+
+def read_limits(faults: Faults, limits: Limits | Mapping[str, Any] | None) -> Limits:
+    """Return limits as an object or by name; what is not named has its default. Note faults."""
+    values = asdict(limits) if isinstance(limits, Limits) else dict(limits or {})
+    for name, value in values.items():
+        check_choice(faults, "limits", name, sorted(LIMITS))
+        if name in LIMITS:
+            check_limit(faults, f"limits.{name}", name, value)
+    return Limits() if faults else Limits(**values)
 
 
 def check_limit(faults: Faults, where: str, name: str, value: Any) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from riskeval.measures.request import Limits
 from riskeval.session.roles import SessionRoles
 from riskeval.shared.measurement import Measurement, attempt
 from riskeval.shared.show import lower
@@ -127,6 +128,7 @@ def risk_measurements(
     file: pd.DataFrame,
     roles: SessionRoles,
     numbers: Collection[str] | None = None,
+    limits: Limits | None = None,
 ) -> list[Measurement]:
     """Numbers of the risk of a file, by the registry, and what numeric keys give away.
 
@@ -134,7 +136,6 @@ def risk_measurements(
     count where they are right, as in the check of local suppression.
     """
     from riskeval.measures.assess import file_measurements
-    from riskeval.measures.request import Limits
 
     measured = file_measurements(
         Microdata(
@@ -142,7 +143,7 @@ def risk_measurements(
             sensitive=roles.sensitive,
         ),
         kind="perturbed",
-        limits=Limits(),
+        limits=limits or Limits(),
         options={"recovery": recovery_arguments(original, file, roles)},
         numbers=numbers,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from riskeval.measures.request import Limits, read_limits
 from riskeval.protection.result import Protected, changed_cells
 from riskeval.session.measure import (
     BeforeAfter,
@@ -269,16 +270,30 @@ class ProtectionSession(SessionVerbs, Shown):
         compared = partial(compare_risks, before, after, roles, uncertain)
         return self._out(self._once("risk", self._stamp(), compared))
 
-    def verdict(self) -> ReleaseVerdict:
+    def verdict(self, limits: Limits | Mapping[str, Any] | None = None) -> ReleaseVerdict:
         """Say what speaks against publishing the current file, all columns but `drop` looked at.
 
-        Judged are the limits of `Limits`, amounts of numeric keys that are unchanged, identifiers,
-        texts and dates of birth, columns that tell more than a key, and repeated records.
+        Judged are limits, amounts of numeric keys that are unchanged, identifiers, texts and dates
+        of birth, columns that tell more than a key, and repeated records.
+
+        Parameters
+        ----------
+        limits : Limits or mapping, optional
+            What the office accepts, as of ``riskeval.assess``; the defaults of `Limits` when not
+            given.
         """
+        faults = Faults("verdict")
+        accepted = read_limits(faults, limits)
+        faults.raise_if_any()
         files = self.original_frame, self.current_frame()
-        measured = self.risk().measurements["current"].values()
-        judged = partial(session_verdict, *files, self.roles, measured)
-        verdict: ReleaseVerdict = self._once("verdict", self._stamp(), judged)
+
+        def judged() -> ReleaseVerdict:
+            measured = [*self.risk().measurements["current"].values()]
+            if accepted != Limits():
+                measured = risk_measurements(*files, self.roles, limits=accepted)
+            return session_verdict(*files, self.roles, measured, accepted.k or 3)
+
+        verdict: ReleaseVerdict = self._once(f"verdict {accepted}", self._stamp(), judged)
         return verdict
 
     def utility(self) -> BeforeAfter:

@@ -19,6 +19,7 @@ def session_verdict(
     current: pd.DataFrame,
     roles: SessionRoles,
     measured: Iterable[Measurement],
+    k: int,
 ) -> ReleaseVerdict:
     """Judge limits, unchanged amounts of numeric keys, and every column that is released."""
     current = current.drop(columns=[name for name in roles.drop if name in current])
@@ -29,5 +30,7 @@ def session_verdict(
     weights, household = (
         one if one in current else None for one in (roles.weights, roles.household)
     )
-    found += file_evidence(current, roles.keys, roles=named, weights=weights, household=household)
+    found += file_evidence(
+        current, roles.keys, roles=named, weights=weights, household=household, k=k
+    )
     return verdict_of(found, measured, not_tried=columns_not_tried(current, named))

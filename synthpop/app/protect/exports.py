@@ -170,7 +170,7 @@ def export(request: JobRequest) -> Any:
         hint = f"There are: {', '.join(FORMATS)}."
         raise InputError.of("export", "format", f"{suffix!r} is not written", hint)
     session = session_of(request.workspace, state)
-    judged = session.verdict()
+    judged = session.verdict(state.limits)
     if judged.fatal and not is_overridden(state):
         hint = "Change the file, or write on the page who releases it all the same, and why."
         raise InputError.of("release", "file", judged.summary(), hint)

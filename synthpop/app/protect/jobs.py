@@ -131,7 +131,8 @@ def measure(request: JobRequest) -> Any:
 
 def verdict(request: JobRequest) -> Any:
     """Return what speaks against releasing the current file."""
-    judged = session_of(request.workspace, request.project.protect).verdict()
+    state = request.project.protect
+    judged = session_of(request.workspace, state).verdict(state.limits)
     return {
         "fatal": judged.fatal, "sentence": judged.summary(),
         "not_tried": list(judged.not_tried),

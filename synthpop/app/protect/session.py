@@ -35,7 +35,7 @@ def steps_stamp(state: ProtectState) -> str:
 
 def release_stamp(state: ProtectState) -> str:
     """Return what the verdict on a file depends on, in short."""
-    return digest(steps_stamp(state))
+    return digest(steps_stamp(state), dict(state.limits))
 
 
 def is_overridden(state: ProtectState) -> bool:

@@ -12,8 +12,10 @@ from riskeval.measures.individual import individual_risk
 from riskeval.measures.l_diversity import l_diversity
 from riskeval.measures.t_closeness import t_closeness
 from riskeval.protection.suppression.suppress import local_suppression
+from riskeval.protection.targets import Constraints, read_targets
 from synthpop import load_demo_survey
-from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.roles.microdata import as_file
 
 KEYS = ["a", "b", "c"]
 
@@ -187,3 +189,20 @@ def test_targets_that_cannot_be_read_or_met_are_named(targets: dict[str, float],
     with pytest.raises(InputError, match="local_suppression: 1 fault") as caught:
         local_suppression(people(30, 1), KEYS, targets=targets)
     assert said in str(caught.value)
+
+
+def test_a_household_counts_once_in_diversity_and_closeness() -> None:
+    """Eight records with two values in each key, but each value is that of one household."""
+    frame = pd.DataFrame({"a": list("xxxxyyyy"), "hid": [1, 1, 1, 2, 3, 4, 5, 6]})
+    frame["s"] = list("fgfggfgf")
+    file = as_file(frame, Faults("test"), keys=["a"])
+    alone = as_file(frame, Faults("test"), keys=["a"], household="hid")
+    codes = file.coded(["a"]).codes
+    for name, limit in (("distinct_l: s", 3), ("entropy_l: s", 1.95)):
+        target = read_targets(Faults("test"), file, ["a"], {name: limit})
+        persons, homes = (Constraints(one, target).any_failing(codes) for one in (file, alone))
+        expected = l_diversity(frame, ["a"], "s", household="hid", missing="wildcard").per_record
+        kind = "distinct" if "distinct" in name else "entropy"
+        assert homes.tolist() == (expected[f"s_{kind}"] < limit).tolist()
+        if kind == "entropy":
+            assert homes.tolist() != persons.tolist()

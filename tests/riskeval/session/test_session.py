@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from riskeval import protect
+from riskeval.measures.request import Limits
 from riskeval.protection.methods import InvariantMatrix
 from riskeval.session.session import ProtectionSession
 from riskeval.session.steps import Step, from_json, plain, source, to_json
@@ -496,3 +497,13 @@ def test_columns_that_never_leave_are_not_judged(tmp_path):
         ProtectionSession(frame, **roles, drop=["sex"])
     without = ProtectionSession(frame, **roles, drop=["phone", "w", "hid"]).verdict()
     assert not any({"w", "hid"} & set(found.columns) for found in without.evidence)
+
+
+def test_the_verdict_is_by_the_limits_of_the_office():
+    job = ProtectionSession(people(), keys=["region", "sex"], weights="w")
+    usual, strict = job.verdict(), job.verdict({"k": 100, "global_risk": None})
+    assert "Violations of 100-anonymity" in strict.reasons(9)
+    assert "Violations of 100-anonymity" not in usual.reasons(9)
+    assert job.verdict(Limits()) is usual
+    with pytest.raises(InputError, match="kk"):
+        job.verdict({"kk": 3})

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from riskeval.measures.request import LIMITS
 from riskeval.session import search
 from synthpop.app.registry import journey_of
 
@@ -481,3 +482,8 @@ def test_a_file_with_telephone_numbers_is_released_by_name_and_reason_only(tmp_p
     assert "Release it all the same" in page_text(tab)
     play(tab, [do("protect.set_role", column="phone", role="identifiers")])
     assert "Do not publish" not in page_text(tab)
+    # 4. What the office accepts is what the file is judged by.
+    accepts_all = [do("protect.set_limit", name=one, value=None) for one in LIMITS]
+    assert "cannot be judged" not in page_text(tab)
+    play(tab, accepts_all)
+    assert "cannot be judged: no limit applies" in page_text(tab)
