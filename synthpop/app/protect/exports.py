@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synthpop.app.jobs import JobRequest, written_report
-from synthpop.app.protect.session import is_overridden, session_of
+from synthpop.app.protect.session import decision_on, session_of
 from synthpop.app.protect.state import AppliedStep, ProtectState
 from synthpop.app.state import Source, opened
 from synthpop.app.workspace import Workspace
@@ -171,7 +171,7 @@ def export(request: JobRequest) -> Any:
         raise InputError.of("export", "format", f"{suffix!r} is not written", hint)
     session = session_of(request.workspace, state)
     judged = session.verdict(state.limits)
-    if judged.fatal and not is_overridden(state):
+    if judged.fatal and decision_on(state) is None:
         hint = "Change the file, or write on the page who releases it all the same, and why."
         raise InputError.of("release", "file", judged.summary(), hint)
     name = f"{stem(state)}-protected{suffix}"

@@ -23,7 +23,7 @@ from synthpop.app.elements import (
 )
 from synthpop.app.protect.data import DECIMALS, SEPARATORS
 from synthpop.app.protect.exports import FORMATS, format_of
-from synthpop.app.protect.session import is_overridden, release_stamp
+from synthpop.app.protect.session import decision_on, release_stamp
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.messages.errors import InputError
@@ -66,15 +66,10 @@ def _verdict(view: View) -> Tag:
     if judged["not_tried"]:
         items = [tags.li(said_here(text)) for text in judged["not_tried"]]
         parts.append(more(t("Not looked at ({n})", n=len(items)), tags.ul(*items)))
-    if judged["fatal"] and state.override is not None and is_overridden(state):
-        parts.append(
-            tags.p(
-                t(
-                    "{name} releases it all the same: {reason}",
-                    **state.override.model_dump(include={"name", "reason"}),
-                )
-            )
-        )
+    decided = decision_on(state)
+    if judged["fatal"] and decided is not None:
+        told = decided.model_dump(include={"name", "reason"})
+        parts.append(tags.p(t("{name} releases it all the same: {reason}", **told)))
     elif judged["fatal"]:
         parts.append(form(
             {"action": "override"}, t("Release it all the same"),
@@ -104,7 +99,7 @@ def render(view: View) -> Tag:
     """Return the page."""
     t, state = view.t, view.project.protect
     judged = view.value("protect.verdict", release_stamp(state))
-    is_blocked = judged is None or (judged["fatal"] and not is_overridden(state))
+    is_blocked = judged is None or (judged["fatal"] and decision_on(state) is None)
     suffix = view.choice("format", format_of(state))
     household = state.roles.household is not None
     order = view.choice("order", "households and members" if household else "records")

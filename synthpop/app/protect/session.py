@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from synthpop.app.protect.state import ProtectState
+from synthpop.app.protect.state import Override, ProtectState
 from synthpop.app.state import opened
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.messages.language import LANGUAGES, use_language
@@ -38,9 +38,10 @@ def release_stamp(state: ProtectState) -> str:
     return digest(steps_stamp(state), dict(state.limits))
 
 
-def is_overridden(state: ProtectState) -> bool:
-    """Whether somebody releases the file as it is against its verdict."""
-    return state.override is not None and state.override.stamp == release_stamp(state)
+def decision_on(state: ProtectState) -> Override | None:
+    """Return who releases the file as it is against its verdict; None where nobody does."""
+    made = state.override
+    return made if made is not None and made.stamp == release_stamp(state) else None
 
 
 def original(workspace: Workspace, state: ProtectState) -> pd.DataFrame:
