@@ -268,7 +268,8 @@ def _distances(
 
 def kind_of(values: pd.Series) -> str:
     """Return the distance of a variable for which none is named."""
-    ordered = getattr(values.dtype, "ordered", False) or is_number(values)
+    by_type = isinstance(values.dtype, pd.CategoricalDtype) and values.dtype.ordered
+    ordered = by_type or is_number(values)
     return "ordered" if ordered else "equal"
 
 

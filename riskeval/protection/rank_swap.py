@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
-from riskeval.protection.household.once import once_a_household, read_order
+from riskeval.protection.household.once import read_layer
 from riskeval.protection.numeric import (
     check_strata,
     numeric_names,
@@ -160,20 +160,16 @@ def rank_swap(
     streams = read_secret(faults, seed)
     read_numbers(faults, frame, names, "variable")
     check_strata(faults, frame, strata)
-    order, homes = read_order(
+    layer = read_layer(
         faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
-    job = _Job(p, top, bottom, keep_correlation, keep_means, strata, order.keep_signs, streams)
+    job = _Job(p, top, bottom, keep_correlation, keep_means, strata, layer.keep_signs, streams)
     job.check(faults, "")
     if keep_correlation is not None and len(names) < 2:
         faults.add("keep_correlation", "needs two variables")
     faults.raise_if_any()
-
-    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        return _swapped(table, some, job)
-
-    return once_a_household(frame, names, order, homes, run)
+    return layer.run(lambda table, some, members: _swapped(table, some, job))
 
 
 def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:

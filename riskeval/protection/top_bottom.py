@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household.layer import Households, read_households
-from riskeval.protection.household.once import read_order
+from riskeval.protection.household.once import read_layer
 from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.protection.sums import magnitude_note, sums_kept
@@ -90,7 +90,7 @@ def top_bottom_code(
     frame, household = file.indexed, file.roles.household
     weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
     alone = file.with_roles(household=None)
-    order, _ = read_order(faults, alone, [column], components=components)
+    layer = read_layer(faults, alone, [column], components=components)
     faults.raise_if_any()
     values, released = frame[column], frame.copy(deep=False)
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -118,7 +118,7 @@ def top_bottom_code(
                 column=column,
             )
         )
-    released, touched, sums = sums_kept(frame, released, [column], order.components)
+    released, touched, sums = sums_kept(frame, released, [column], layer.components)
     sizes = magnitude_note(frame, released, [column])
     return protected(
         frame,
@@ -132,7 +132,7 @@ def top_bottom_code(
             "replacement": list(replacement) if isinstance(replacement, tuple) else replacement,
             "weights": weights,
             "household": household,
-            "components": order.parameters()["components"],
+            "components": layer.parameters()["components"],
         },
         notes=[*notes, *sums, *sizes],
         details={"replacement": used},
