@@ -164,11 +164,11 @@ def _check_tails(
             continue
         tail = numbers > limit if side == "upper" else numbers < limit
         units = homes.number[tail]
-        distinct, place = np.unique(units, return_inverse=True)
+        distinct, position = np.unique(units, return_inverse=True)
         if not tail.any():
             continue
         sizes = np.abs(numbers[tail]) * (1.0 if weight is None else weight[tail])
-        sizes = np.bincount(place.reshape(-1), sizes)
+        sizes = np.bincount(position.reshape(-1), sizes)
         if len(distinct) < LEAST_TAIL:
             holds = plural(len(distinct), homes.unit)
             faults.add(

@@ -161,9 +161,9 @@ def share_shown(values: np.ndarray, stratum: np.ndarray) -> float:
     alone = np.flatnonzero(sizes[group] == 1)
     if len(alone) and len(values) > NEIGHBOURS:
         order = np.argsort(values, kind="stable")
-        place = np.empty(len(values), dtype=np.int64)
-        place[order] = np.arange(len(values))
-        start = np.clip(place[alone] - NEIGHBOURS // 2, 0, len(values) - NEIGHBOURS)
+        position = np.empty(len(values), dtype=np.int64)
+        position[order] = np.arange(len(values))
+        start = np.clip(position[alone] - NEIGHBOURS // 2, 0, len(values) - NEIGHBOURS)
         window = stratum[order[start[:, None] + np.arange(NEIGHBOURS)]]
         tells[alone] = (window == window[:, :1]).all(axis=1)
     return float(tells.mean()) if len(tells) else 0.0

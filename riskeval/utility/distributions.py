@@ -185,8 +185,8 @@ def kolmogorov_smirnov(
     rows = []
     for name in names:
         x, y = as_numbers(files.x[name]), as_numbers(files.y[name])
-        distance, place = _largest_gap(x, y, ones(len(x), files.wx), ones(len(y), files.wy))
-        rows.append({"variable": name, "distance": distance, "at": place})
+        distance, position = _largest_gap(x, y, ones(len(x), files.wx), ones(len(y), files.wy))
+        rows.append({"variable": name, "distance": distance, "at": position})
     return _result("Kolmogorov-Smirnov", rows)
 
 

@@ -245,8 +245,8 @@ def _pair_arrays(
 
 def _states(n_variables: int) -> np.ndarray:
     """Agreement states of each pattern: int64, shape (3 ** variables, variables)."""
-    place = 3 ** np.arange(n_variables - 1, -1, -1)
-    return np.arange(3**n_variables)[:, None] // place % 3
+    position = 3 ** np.arange(n_variables - 1, -1, -1)
+    return np.arange(3**n_variables)[:, None] // position % 3
 
 
 def fit_fellegi_sunter(
