@@ -147,7 +147,7 @@ def local_recoding(
     else:
         released, recovery, sentences = withstanding(frame, released, names, homes, int(k))
     notes += [*sentences, *homes.notes()]
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "group": group, "recoded_groups": len(groups), "cost": cost, "recovery": recovery,
     }  # fmt: skip
     plain = None if importance is None else dict(zip(names, map(int, ranks), strict=True))

@@ -95,7 +95,7 @@ def top_bottom_code(
     values, released = frame[column], frame.copy(deep=False)
     if isinstance(values.dtype, pd.CategoricalDtype):
         released[column] = _coded_levels(values, upper, lower)
-        used: dict[str, Any] = {"lower": lower, "upper": upper}
+        used: dict[str, object] = {"lower": lower, "upper": upper}
     else:
         homes = read_households(faults, file, [column])
         faults.raise_if_any()
@@ -250,9 +250,9 @@ def _is_number(value: object) -> bool:
 
 def _coded_ends(
     values: pd.Series, upper: Any, lower: Any, replacement: Any, weight: np.ndarray | None
-) -> tuple[pd.Series, dict[str, Any]]:
+) -> tuple[pd.Series, dict[str, object]]:
     numbers = as_numbers(values)
-    used: dict[str, Any] = {}
+    used: dict[str, object] = {}
     result = values
     for side, limit in (("lower", lower), ("upper", upper)):
         if limit is None:

@@ -206,7 +206,7 @@ def _largest_gap(
     return float(gaps[best]), float(ordered[best])
 
 
-def _result(measure: str, rows: list[dict[str, Any]]) -> DistributionDistance:
+def _result(measure: str, rows: list[dict[str, object]]) -> DistributionDistance:
     table = pd.DataFrame(rows)
     distances = table["distance"].dropna()  # without any, largest and mean are NaN
     return DistributionDistance(measure, table, float(distances.max()), float(distances.mean()))

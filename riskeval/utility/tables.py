@@ -327,7 +327,7 @@ def _cells(
     tx: np.ndarray,
     ty: np.ndarray,
 ) -> pd.DataFrame:
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for j, name in enumerate(names):
         labels = np.empty(len(levels[j]), dtype=object)
         labels[:] = levels[j]

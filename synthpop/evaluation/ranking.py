@@ -69,7 +69,7 @@ KINDS = {
 }
 
 
-def _of_distance(row: Mapping[Any, Any]) -> dict[str, Any] | None:
+def _of_distance(row: Mapping[Any, Any]) -> dict[str, object] | None:
     scope = str(row["scope"])
     base = {key: row[key] for key in ("measure", "variable", "where", "value")}
     base |= {k: row[k] for k in ("expected_simulation_error", "expected_sampling_error")}
@@ -83,7 +83,7 @@ def _of_distance(row: Mapping[Any, Any]) -> dict[str, Any] | None:
     return {**base, "kind": kind, "given": row["crossed"]}
 
 
-def _of_sum(row: Mapping[Any, Any]) -> dict[str, Any]:
+def _of_sum(row: Mapping[Any, Any]) -> dict[str, object]:
     return {
         "kind": "components", "measure": "share", "variable": row["total"], "given": "",
         "where": "", "value": max(0.0, row["population_share_off"] - row["sample_share_off"]),

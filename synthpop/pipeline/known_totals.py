@@ -78,7 +78,7 @@ def calibrate_coarsely(
     known = [margin for margin in margins if set(margin.columns) <= set(complete.frame.columns)]
     coarse = list(coarse_margins(complete.frame, known, survey.roles.strata, first))
     note = "no table has enough survey persons in each cell"
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "calibrated": [], "design_effect_before": None, "design_effect": None,
         "size": _size(complete, known, first),
     }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +30,7 @@ class SurveyReader(ColumnReader):
         super().__init__(frame, known=known)
         self.weights = self._weights()
         self.relation: str | None = None
-        self.derived: dict[str, dict[str, Any]] = {}
+        self.derived: dict[str, dict[str, object]] = {}
         self.further: list[tuple[str, tuple[str, ...]]] = []
 
     def _weights(self) -> np.ndarray:

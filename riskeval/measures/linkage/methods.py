@@ -166,7 +166,7 @@ def gower_matrix(
 
 def rank_by_weight(
     files: LinkageFiles, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
-) -> tuple[Ranks, dict[str, Any]]:
+) -> tuple[Ranks, dict[str, object]]:
     """Rank by Fellegi-Sunter weights (EM over all blocks); one to one: greatest total weight."""
     from riskeval.kernels.linkage import pair_weights, pattern_counts, weight_ranks
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 
@@ -42,7 +41,7 @@ class NumbersLayer:
         """Whether there is anything to respect."""
         return bool(self.homes.column or self.keep_signs or self.components)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """Return the arguments as plain values."""
         return {
             "household": self.homes.column,
@@ -67,7 +66,7 @@ class NumbersLayer:
         shared = [name for name in by_record if name in homes.variables]
         others = [name for name in by_record if name not in shared]
         released, notes = frame.copy(deep=False), homes.notes()
-        details: dict[str, Any] = {}
+        details: dict[str, object] = {}
         result: Protected | None = None
         if self.household_keys:
             # 0. what is known of whole households
