@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.ledger.chains import linked_through
 from riskeval.ledger.columns import Readable, read_columns
 from riskeval.ledger.judgement import LedgerCheck, LedgerQuestion, judged
 from riskeval.ledger.knowledge import EarlierRelease, linked_to
@@ -289,9 +290,10 @@ class Ledger(Shown):
             one = linked_to(
                 sides[0], entry["name"], sides[1], homes, wave=entry["wave"],
                 synthetic=entry["synthetic"], k=k,
+                numbers={name: other[name] for name in other if name in drop},
             )  # fmt: skip
             earlier.append(one)
-        return new, earlier, found
+        return new, linked_through(new, earlier, k), found
 
     def _frame(self, entry: Mapping[str, Any]) -> pd.DataFrame:
         path = self.folder / entry["file"]
