@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,11 +16,13 @@ from synthpop.microdata.runs.command import (
     Anywhere,
     DtaVersion,
     Facts,
+    FailOnLimit,
     LedgerFolder,
     SafeCsv,
     Workers,
     Written,
     command_line,
+    end_by,
     guarded,
     keep_sources,
     workers_option,
@@ -32,16 +34,10 @@ from synthpop.microdata.runs.output import answer, progress, say, say_reading
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
-    from riskeval.verdict.verdict import ReleaseVerdict
     from synthpop.microdata.statistics.streams import Streams
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
-OBJECTION = 3
-"""Exit status with ``--fail-on-limit`` unless no objection was found by what was tried."""
-FailOnLimit = Annotated[
-    bool, typer.Option("--fail-on-limit", help="End with status 3 unless no objection was found.")
-]
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")]
 Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
 Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
@@ -122,7 +118,7 @@ def assess(
         report=target, measures=result.to_frame(), exceeded=len(result.exceeded),
         verdict=verdict.to_dict(),
     )  # fmt: skip
-    _end_by([verdict], fail_on_limit)
+    end_by([verdict.level], fail_on_limit)
 
 
 @app.command()
@@ -170,7 +166,7 @@ def protect(
     say(f"Wrote {target} and the report {report}.")
     steps = [verb for verb, _ in plan.steps]
     answer(file=target, report=report, steps=steps, verdict=verdict.to_dict())
-    _end_by([verdict], fail_on_limit)
+    end_by([verdict.level], fail_on_limit)
 
 
 @app.command()
@@ -186,6 +182,7 @@ def release(
     ] = None,
     ledger: LedgerFolder = None,
     facts: Facts = None,
+    fail_on_limit: FailOnLimit = False,
 ) -> None:
     """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
 
@@ -225,8 +222,11 @@ def release(
     )  # fmt: skip
     files = sorted(path.name for path in target.iterdir())
     say(f"Wrote {target}: {', '.join(files)}.")
-    say((target / "verdict.json").read_text(encoding="utf-8"))
-    answer(folder=target, files=files)
+    verdict = (target / "verdict.json").read_text(encoding="utf-8")
+    say(verdict)
+    level = json.loads(verdict)["level"]
+    answer(folder=target, files=files, level=level)
+    end_by([level], fail_on_limit)
 
 
 def _protected(
@@ -300,7 +300,7 @@ def compare(
         report=target, seed=result.seed, measures=result.measures, exceeded=exceeded,
         verdicts=verdicts,
     )  # fmt: skip
-    _end_by(result.verdicts.values(), fail_on_limit)
+    end_by([one.level for one in result.verdicts.values()], fail_on_limit)
 
 
 @app.command()
@@ -331,7 +331,7 @@ def judge(
     _report_written(page, result, result.to_frame(), target, plan.report.audience)
     verdict = result.verdict
     answer(report=page, seed=result.seed, numbers=result.to_frame(), verdict=verdict.to_dict())
-    _end_by([verdict], fail_on_limit)
+    end_by([verdict.level], fail_on_limit)
 
 
 @app.command()
@@ -474,14 +474,6 @@ def _report_written(report: Path, result: Any, numbers: Any, target: Path, audie
         beside = f" and the numbers {target}"
     say(result.summary())
     say(f"Wrote the report {report}{beside}. Seed {result.seed} repeats it.")
-
-
-def _end_by(verdicts: Iterable[ReleaseVerdict], fail_on_limit: bool) -> None:
-    """End with a status of its own unless no objection was found to any file."""
-    if fail_on_limit and any(
-        one.level != "no objection found by what was tried" for one in verdicts
-    ):
-        raise typer.Exit(OBJECTION)
 
 
 app.add_typer(ledger_commands, name="ledger")
