@@ -13,6 +13,7 @@ from synthpop.microdata.formats.places import lies_below
 from synthpop.microdata.messages.errors import OutputError, RunFileError
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.runs.command import (
+    OBJECTION,
     Anywhere,
     DtaVersion,
     Facts,
