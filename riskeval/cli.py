@@ -13,6 +13,7 @@ from synthpop.microdata.formats.places import lies_below
 from synthpop.microdata.messages.errors import OutputError, RunFileError
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.runs.command import (
+    OBJECTION,
     Anywhere,
     DtaVersion,
     Facts,
@@ -332,6 +333,53 @@ def judge(
     verdict = result.verdict
     answer(report=page, seed=result.seed, numbers=result.to_frame(), verdict=verdict.to_dict())
     end_by([verdict.level], fail_on_limit)
+
+
+@app.command()
+def audit(
+    file: Annotated[Path, typer.Argument(help="Run file of synthpop run: survey and recipe.")],
+    refits: Annotated[int, typer.Option(help="Refits, half of them for training.")] = 200,
+    targets: Annotated[int, typer.Option(help="Households looked for in each way.")] = 20,
+    share: Annotated[float, typer.Option(help="Share of other households in a refit.")] = 0.5,
+    seed: Annotated[int | None, typer.Option(help="Seed; without one a new one, printed.")] = None,
+    out: Report = None,
+    workers: Workers = "1",
+    fail_on_limit: Annotated[
+        bool, typer.Option("--fail-on-limit", help="End with status 3 where a stage is named.")
+    ] = False,
+) -> None:
+    """Audit a generator: which stage of a recipe gives respondents away? Writes a page.
+
+    The recipe is learned again and again with and without some households, planted ones among
+    them; attacks tell in which. Beside the page a table with every attack.
+
+    Example: riskeval audit survey.toml --workers processes:2
+    """
+    from riskeval.auditing.audit import audit as run_audit
+    from riskeval.report.audit import write_audit
+    from synthpop.microdata.messages.presenters import presenter
+
+    plan = presenter("load_runfile")(file)
+    target = out or file.with_name(f"{file.stem}-audit.html")
+    numbers = target.with_suffix(".csv")
+    keep_sources("riskeval audit", [file], [target, numbers])
+    survey = plan.read_survey()
+    say_reading(survey.frame)
+    calibration = plan.calibration(survey)
+    survey = survey if calibration is None else calibration.survey
+    with progress() as listen:
+        result = run_audit(
+            plan.pipeline(), survey, n_refits=refits, n_targets=targets, share=share, seed=seed,
+            workers=workers_option(workers), on_event=listen,
+        )  # fmt: skip
+    write_audit(target, result)
+    _report_written(target, result, result.to_frame(), numbers, "internal")
+    answer(
+        report=target, seed=result.seed, numbers=result.to_frame(), leaking=result.leaking,
+        epsilon_at_least=result.epsilon,
+    )  # fmt: skip
+    if fail_on_limit and result.leaking:
+        raise typer.Exit(OBJECTION)
 
 
 @app.command()
