@@ -13,7 +13,7 @@ from synthpop.microdata.frame.codes import cell_ids, encode_keys
 from synthpop.microdata.frame.frames import as_names, as_numbers, check_size
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
-from synthpop.microdata.messages.parameters import OneOf
+from synthpop.microdata.messages.parameters import LARGEST, OneOf
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.microdata import Microdata
 
@@ -153,3 +153,16 @@ def type_notes(before: pd.DataFrame, after: pd.DataFrame, names: Sequence[str]) 
         if turned
         else []
     )
+
+
+def nearest_rows(points: np.ndarray, asked: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Row of the nearest point for each that is asked, int64, shape (m,); all of p columns.
+
+    spread: standard deviation of each column, its unit; columns without one count as they are
+    """
+    from scipy.spatial import KDTree
+
+    scale = np.where(spread > 0, spread, 1.0)
+    with np.errstate(over="ignore"):  # beyond every point, however small the unit
+        far = np.clip(asked / scale, -LARGEST, LARGEST)
+    return np.asarray(KDTree(points / scale).query(far)[1])

@@ -25,7 +25,7 @@ from riskeval.protection.methods import (
     MdavGroups,
     SingleAxisGroups,
 )
-from riskeval.protection.numeric import standardised
+from riskeval.protection.numeric import nearest_rows, standardised
 from riskeval.protection.univariate import consecutive, optimal_groups, ranked_groups
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.frame.codes import encode
@@ -179,16 +179,13 @@ def _join(
     """Group of the nearest complete record, by the columns that are filled, int64, shape (m,)."""
     if mixed is not None:
         return _join_mixed(inside, groups, others, mixed)
-    from scipy.spatial import KDTree
-
     joined = np.full(len(others), groups[0], dtype=np.int64)
     patterns, which = np.unique(np.isnan(similar[others]), axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
         of_pattern, filled = which.reshape(-1) == number, np.flatnonzero(~pattern)
         x = similar[np.ix_(inside, filled)]
-        scale = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
-        asked = similar[np.ix_(others[of_pattern], filled)] / scale
-        joined[of_pattern] = groups[KDTree(x / scale).query(asked)[1]]
+        asked = similar[np.ix_(others[of_pattern], filled)]
+        joined[of_pattern] = groups[nearest_rows(x, asked, x.std(axis=0))]
     return joined
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.protection.aggregating import squares_lost
 from riskeval.protection.household.layer import Households
-from riskeval.protection.numeric import put_numbers
+from riskeval.protection.numeric import nearest_rows, put_numbers
 from riskeval.protection.result import Protected
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.messages.errors import InputError
@@ -96,16 +96,13 @@ def _take_nearest(
     rare: np.ndarray,
 ) -> None:  # fmt: skip
     """Give rare records the masked values of the nearest other record; `after` is changed."""
-    from scipy.spatial import cKDTree
-
     if not names or not rare.any():
         return
     spread = np.array([np.nanstd(before[name][~rare]) for name in names])
-    scale = np.where(spread > 0, spread, 1.0)
     masked = np.column_stack([after[name] for name in names])
     complete = np.flatnonzero(~rare & ~np.isnan(masked).any(axis=1))
     points = np.nan_to_num(np.column_stack([before[name][rare] for name in names]))
-    nearest = complete[cKDTree(masked[complete] / scale).query(points / scale)[1]]
+    nearest = complete[nearest_rows(masked[complete], points, spread)]
     for name in names:
         after[name][rare] = after[name][nearest]
 

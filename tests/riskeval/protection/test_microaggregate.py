@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from riskeval.kernels import gower as gower_kernels
@@ -470,6 +470,7 @@ def test_nearest_mixed_record_is_that_of_the_plain_version():
     ),
     st.sampled_from(["mdav", "single", "pca", "gower", "individual", "univariate-optimal"]),
 )
+@example([(None, 1.0, "a"), (0, 0.0, "a"), (0, 0.0, "a"), (0, 5e-156, "a")], "mdav")
 def test_groups_hold_with_gaps_ties_and_small_strata(rows, method):
     data = pd.DataFrame(rows, columns=["x", "y", "s"])
     data[["x", "y"]] = data[["x", "y"]].astype(float)
