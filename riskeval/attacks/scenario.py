@@ -134,9 +134,7 @@ category when it is the true one.
             message("{key} is wrong for {p}", key=key, p=_percent(p)) for key, p in self.key_errors
         ]
         knows = message(
-            "The intruder knows {keys} of {persons}",
-            keys=join(self.keys),
-            persons=persons,
+            "The intruder knows {keys} of {persons}", keys=join(self.keys), persons=persons
         )
         return sentences(
             joined_by("; ", [knows, *wrong]) + ".",

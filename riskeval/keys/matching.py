@@ -55,11 +55,7 @@ def shares_of(table: KeyTable) -> list[np.ndarray]:
 
 
 def _wildcard_totals(
-    table: KeyTable,
-    amounts: np.ndarray,
-    shares: list[np.ndarray] | None,
-    *,
-    visible: bool = False,
+    table: KeyTable, amounts: np.ndarray, shares: list[np.ndarray] | None, *, visible: bool = False
 ) -> np.ndarray:
     gaps = np.flatnonzero((table.codes < 0).any(axis=0))
     span = 1

@@ -13,12 +13,7 @@ from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, check_treatment, key_table
 from riskeval.measures.entry import Measure, by_variable, person_risk
 from riskeval.measures.request import AssessRequest, ByVariable
-from riskeval.measures.sensitive_groups import (
-    Segments,
-    category_notes,
-    check_sensitive,
-    per_cell,
-)
+from riskeval.measures.sensitive_groups import Segments, category_notes, check_sensitive, per_cell
 from riskeval.shared.measurement import Measurement
 from synthpop.microdata.frame.codes import Codes
 from synthpop.microdata.frame.native import same_library
@@ -159,10 +154,7 @@ class Gains:
 
 
 def group_gains(
-    table: KeyTable,
-    sensitive: Codes,
-    missing: str,
-    values: Sequence[Any] | None,
+    table: KeyTable, sensitive: Codes, missing: str, values: Sequence[Any] | None
 ) -> Gains:
     """Shares and gains of sensitive values in the group of each record; `values` are watched."""
     from riskeval.kernels.diversity import group_gain

@@ -12,12 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.keys.table import (
-    KeyTable,
-    check_treatment,
-    key_table,
-    number_rows,
-)
+from riskeval.keys.table import KeyTable, check_treatment, key_table, number_rows
 from riskeval.measures.entry import Measure, missing_note, person_risk, run_on
 from riskeval.measures.request import AssessRequest
 from riskeval.measures.sensitive_groups import (

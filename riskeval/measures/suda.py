@@ -279,11 +279,7 @@ def suda(
 
 
 def _search(
-    table: KeyTable,
-    copies: np.ndarray,
-    max_size: int,
-    weights: np.ndarray,
-    missing: str,
+    table: KeyTable, copies: np.ndarray, max_size: int, weights: np.ndarray, missing: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Run the kernel over distinct rows and bring its sums back to records."""
     from riskeval.kernels.suda import minimal_uniques

@@ -180,9 +180,6 @@ METHOD = ProtectionMethod(
     blind_spots=(
         "records that are rare in the joined category too; other columns that keep the finer detail"
     ),
-    example={
-        "column": "pb190",
-        "groups": {"formerly married": ["widowed", "divorced"]},
-    },
+    example={"column": "pb190", "groups": {"formerly married": ["widowed", "divorced"]}},
     new_types=True,
 )

@@ -14,12 +14,7 @@ from riskeval.protection.household.layer import Households, read_household_keys,
 from riskeval.protection.household.tables import make_up_of, widen
 from riskeval.protection.near_records import matched_groups
 from riskeval.protection.read_back import read_back, withstanding
-from riskeval.protection.result import (
-    Protected,
-    categorical_column,
-    protected,
-    suppress_cells,
-)
+from riskeval.protection.result import Protected, categorical_column, protected, suppress_cells
 from riskeval.protection.suppression.plan import read_ranks
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, extremes

@@ -19,11 +19,7 @@ from synthpop.microdata.messages.text import count, plural
 
 
 def read_back(
-    frame: pd.DataFrame,
-    released: pd.DataFrame,
-    names: Sequence[str],
-    homes: Households,
-    k: int,
+    frame: pd.DataFrame, released: pd.DataFrame, names: Sequence[str], homes: Households, k: int
 ) -> tuple[Recovery, list[str]]:
     """Attack the values that are missing now, by other members, rows, columns and order."""
     hidden = {n: (released[n].isna() & frame[n].notna()).to_numpy() for n in names}
@@ -54,11 +50,7 @@ def records_below(recovery: Recovery) -> int:
 
 
 def withstanding(
-    frame: pd.DataFrame,
-    released: pd.DataFrame,
-    names: Sequence[str],
-    homes: Households,
-    k: int,
+    frame: pd.DataFrame, released: pd.DataFrame, names: Sequence[str], homes: Households, k: int
 ) -> tuple[pd.DataFrame, Recovery, list[str]]:
     """Attack what a verb removed, and repair it as local suppression does where records are rare.
 

@@ -157,15 +157,7 @@ def protected(
     names = ["column", "cells", "share", "suppressed", "type_before", "type_after"]
     changes, n_changed = pd.DataFrame(rows, columns=names), int(changed.sum())
     return Protected(
-        after,
-        changes,
-        method,
-        parameters,
-        len(after),
-        n_changed,
-        seed,
-        tuple(notes),
-        details or {},
+        after, changes, method, parameters, len(after), n_changed, seed, tuple(notes), details or {}
     )
 
 

@@ -207,10 +207,7 @@ def _evidence(
 
 
 def _hidden(
-    name: str,
-    missing: np.ndarray,
-    original: pd.DataFrame | None,
-    suppressed: pd.DataFrame | None,
+    name: str, missing: np.ndarray, original: pd.DataFrame | None, suppressed: pd.DataFrame | None
 ) -> np.ndarray:
     """Missing cells of a column that were suppressed; bool, shape (n,)."""
     hidden = missing

@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from riskeval.recovery.columns import Column, Evidence, can_determine
-from riskeval.recovery.unanimity import (
-    LEAST_CASES,
-    Answer,
-    Trial,
-    make_trial,
-    trial_of,
-    unanimous,
-)
+from riskeval.recovery.unanimity import LEAST_CASES, Answer, Trial, make_trial, trial_of, unanimous
 from synthpop.microdata.frame.codes import extremes
 from synthpop.microdata.messages.message import message
 

@@ -9,13 +9,7 @@ import numpy as np
 from synthpop.conditional.encodings import Encodings
 from synthpop.microdata.frame.block import Block
 from synthpop.microdata.statistics.weighted import quantile
-from synthpop.models.encoding import (
-    DECILES,
-    FEW_VALUES,
-    Encoding,
-    coded_digits,
-    numeric_digits,
-)
+from synthpop.models.encoding import DECILES, FEW_VALUES, Encoding, coded_digits, numeric_digits
 
 FIRST_MEMBER = "first"
 FIRST_VALUE = "(value of the first member)"

@@ -196,11 +196,7 @@ class PartByPart:
         return outside
 
     def _made(
-        self,
-        store: PartStore,
-        place: tuple[int, int],
-        stages: range,
-        outside: list[Columns] | None,
+        self, store: PartStore, place: tuple[int, int], stages: range, outside: list[Columns] | None
     ) -> dict[str, Any]:
         """Run the steps of a round on a part, and store what they gave."""
         steps, (number, part) = self.steps, place

@@ -112,10 +112,7 @@ def rounds_of(steps: Sequence[PopulationStage], layout: IdColumns) -> list[range
 
 
 def _warn_of_memory(
-    step: PopulationStage,
-    plans: Sequence[BlockPlan],
-    fields: Sequence[Field],
-    layout: IdColumns,
+    step: PopulationStage, plans: Sequence[BlockPlan], fields: Sequence[Field], layout: IdColumns
 ) -> None:
     persons = sum(plan.n_persons for plan in plans)
     if persons <= PERSONS_AT_ONCE:

@@ -53,12 +53,7 @@ from synthpop.pipeline.fitted import ROWS_PER_BLOCK, FittedPipeline
 from synthpop.pipeline.identity import identity_of
 from synthpop.pipeline.part_by_part import PartStore
 from synthpop.population.folders import part_file, stratum_folders
-from synthpop.population.manifest import (
-    BlockRecord,
-    FinishRecord,
-    Manifest,
-    SampleRecord,
-)
+from synthpop.population.manifest import BlockRecord, FinishRecord, Manifest, SampleRecord
 from synthpop.population.plain_values import json_values
 from synthpop.population.population import Population
 from synthpop.population.run_identity import RunIdentity, StoredRoles

@@ -17,12 +17,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.codes import level_text
-from synthpop.microdata.frame.dictionary import (
-    Dictionary,
-    Variable,
-    dictionary_of,
-    with_dictionary,
-)
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean

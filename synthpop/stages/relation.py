@@ -24,12 +24,7 @@ from synthpop.conditional.members_before import (
     with_members_before,
     without_members_before,
 )
-from synthpop.conditional.predictors import (
-    Predictors,
-    grouped,
-    notes_by_level,
-    terms_of,
-)
+from synthpop.conditional.predictors import Predictors, grouped, notes_by_level, terms_of
 from synthpop.conditional.reference_member import (
     FIRST_MEMBER,
     FIRST_VALUE,

@@ -266,11 +266,7 @@ def _share(counts: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 TAUB = "Taub, Elliot, Pampaka and Smith 2018, doi:10.1007/978-3-319-99771-1_9"
 DCAP = attribution(
-    "dcap",
-    "Correct attribution (DCAP)",
-    "probability to draw the right level",
-    RAAB,
-    "probability",
+    "dcap", "Correct attribution (DCAP)", "probability to draw the right level", RAAB, "probability"
 )
 TCAP = attribution(
     "tcap",

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from riskeval.attacks.counting.replicated_uniques import (
-    excess_sentence,
-)
+from riskeval.attacks.counting.replicated_uniques import excess_sentence
 from riskeval.attacks.counting.request import CountingResult
 from riskeval.attacks.request import as_sentences
 from riskeval.attacks.shares import Excess

@@ -138,10 +138,7 @@ def person_points(
 
 
 def household_points(
-    frames: Mapping[str, pd.DataFrame],
-    names: Sequence[str],
-    household: str,
-    numeric: Sequence[str],
+    frames: Mapping[str, pd.DataFrame], names: Sequence[str], household: str, numeric: Sequence[str]
 ) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
     """Households as profiles: size; mean, smallest and largest of numbers; counts of levels.
 

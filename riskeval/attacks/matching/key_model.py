@@ -101,8 +101,7 @@ def solve_key_model(moments: KeyMoments) -> KeyModel:
     chosen = _independent(cross)
     scale = np.sqrt(np.diag(cross)[chosen])
     solved = np.linalg.solve(
-        cross[np.ix_(chosen, chosen)] / np.outer(scale, scale),
-        target[chosen] / scale,
+        cross[np.ix_(chosen, chosen)] / np.outer(scale, scale), target[chosen] / scale
     )
     coefficients = np.zeros(len(cross))
     coefficients[chosen] = solved / scale

@@ -183,11 +183,7 @@ def _is_number(column: pd.Series | pd.DataFrame) -> bool:
 
 
 def _check_persons(
-    faults: Faults,
-    frame: pd.DataFrame,
-    scenario: Scenario,
-    categorical: frozenset[str],
-    role: str,
+    faults: Faults, frame: pd.DataFrame, scenario: Scenario, categorical: frozenset[str], role: str
 ) -> None:
     check_columns(faults, frame, scenario.keys, f"key of the {role}")
     for target in scenario.targets:

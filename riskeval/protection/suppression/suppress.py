@@ -307,11 +307,7 @@ class SuppressionJob:
 
 
 def _households_first(
-    codes: np.ndarray,
-    names: list[str],
-    homes: Households,
-    household_keys: list[str],
-    k: int,
+    codes: np.ndarray, names: list[str], homes: Households, household_keys: list[str], k: int
 ) -> tuple[np.ndarray, int]:
     """Codes with rare households hidden, and how many were rare before."""
     if not household_keys:
@@ -341,10 +337,7 @@ def _price_notes(plan: SuppressionPlan, price: int) -> list[str]:
     if not plan.targets:
         return []
     return [
-        message(
-            "Beside k these targets took {cells} more.",
-            cells=plural(price, "missing cell"),
-        )
+        message("Beside k these targets took {cells} more.", cells=plural(price, "missing cell"))
     ]
 
 
@@ -430,11 +423,7 @@ def withstanding_notes(outcome: Outcome, below: int) -> list[str]:
 
 
 def _household_notes(
-    outcome: Outcome,
-    codes: np.ndarray,
-    homes: Households,
-    plan: SuppressionPlan,
-    rare: int,
+    outcome: Outcome, codes: np.ndarray, homes: Households, plan: SuppressionPlan, rare: int
 ) -> list[str]:
     if not plan.household_keys:
         return homes.notes()

@@ -91,10 +91,7 @@ def effects_of(
 
 
 def shifted(
-    effects: RidgeEffects,
-    base: np.ndarray,
-    digits: np.ndarray,
-    pairs: RidgeEffects | None = None,
+    effects: RidgeEffects, base: np.ndarray, digits: np.ndarray, pairs: RidgeEffects | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return shifted probabilities and where the sample had every level but of numbers.
 

@@ -16,12 +16,7 @@ from synthpop.microdata.messages.parameters import NONE, Constraint, Flag, OneOf
 from synthpop.models.breaks import breaks as quantile_breaks
 from synthpop.models.breaks import class_bounds, classify
 from synthpop.models.encoding import DECILES_AND_TAILS
-from synthpop.stages.continuous.binned import (
-    Classes,
-    check_ends,
-    limits_for_tail,
-    with_zeros,
-)
+from synthpop.stages.continuous.binned import Classes, check_ends, limits_for_tail, with_zeros
 from synthpop.stages.continuous.method_base import NUMBER, ValueMethod
 from synthpop.stages.continuous.tail import ESTIMATORS, TopClass, fit_top_class
 
