@@ -40,6 +40,30 @@ def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.n
     return bool(abs(np.corrcoef(x, y)[0, 1]) > 1 - 1e-12)
 
 
+def linear_expression(x: np.ndarray, y: np.ndarray, name: str) -> str | None:
+    """Return how a number follows from another, such as "2024 - age"; None where it does not.
+
+    x, y: float arrays, shape (n,): the other number and the one that follows
+    name: the other number in the language of expressions
+    """
+    has_value = np.isfinite(x)
+    x, y = x[has_value], y[has_value]
+    if len(x) < 2 or not np.ptp(x) > 0:
+        return None
+    low, high = int(x.argmin()), int(x.argmax())
+    slope = (y[high] - y[low]) / (x[high] - x[low])
+    slope = float(f"{slope:.12g}")
+    start = float(f"{y[low] - slope * x[low]:.12g}")
+    tolerance = 1e-9 * float(np.abs(y).max())
+    start = 0.0 if abs(start) < tolerance else start
+    if slope == 0 or not np.allclose(slope * x + start, y, rtol=0, atol=tolerance):
+        return None
+    term = name if abs(slope) == 1 else f"{abs(slope):.12g} * {name}"
+    if slope < 0:
+        return f"{start:.12g} - {term}" if start >= 0 else f"-{abs(start):.12g} - {term}"
+    return term if start == 0 else f"{term} {'+' if start > 0 else '-'} {abs(start):.12g}"
+
+
 def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], list[Any]] | None:
     """Return limits (a, b] and the level of each class, where a column is classes of a number.
 
