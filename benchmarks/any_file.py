@@ -1,15 +1,17 @@
 """What `init`, `run`, `riskeval init`, `assess` and `protect` make of files that nobody prepared.
 
-    python -m benchmarks.any_file [--store] [--whole] [FILE ...]
+    python -m benchmarks.any_file [--store] [--households N] [FILE ...]
 
 Each file of ../shared/zoo and ../shared/data that is microdata is written as its readers would have
-it (Parquet as CSV), and the commands run with what they wrote themselves. Without ``--whole``, the
-first 1,500 households or 5,000 rows. A row says whether every command ended well, whether the roles
-are right, which columns the population lacks, and how plausible its ages are beside the survey's.
+it (Parquet as CSV), and the commands run with what they wrote themselves. With ``--households``,
+the first N households, or 3 N rows where there are none. A row says whether every command ended
+well, whether the roles are right, which columns the population lacks, and how plausible its ages
+are beside the survey's.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
 import subprocess
 import sys
@@ -24,10 +26,10 @@ import pandas as pd
 
 from benchmarks.eusilc import DATA
 from benchmarks.results import store_if_asked
-from synthpop import open_population, read_table
+from synthpop import open_population, read_table, write_table
 
 SHARED = DATA.parents[1]
-ROWS, HOUSEHOLDS = 5_000, 1_500
+ROWS_A_HOUSEHOLD = 3
 YOUNGEST_PARENT, YOUNGEST_SPOUSE, ADULT = 12, 15, 15
 
 
@@ -42,22 +44,19 @@ class File:
     age: str
     sex: str
     relation: str = ""
-    levels: tuple[object, object, object] = ()  # reference person, spouse, child
-    more: str = ""  # the file of the households, that `synthpop init` takes too
+    levels: tuple[str, str, str] = ("", "", "")  # reference person, spouse, child
 
-    def frame(self, whole: bool) -> pd.DataFrame:
+    def frame(self, households: int | None) -> pd.DataFrame:
         """Return the rows: all, or those of the first households."""
         frame = read_table(SHARED / self.path)
-        if whole:
+        if households is None:
             return frame
         if not self.household:
-            return frame.head(ROWS)
-        return frame[frame[self.household].isin(frame[self.household].unique()[:HOUSEHOLDS])]
+            return frame.head(ROWS_A_HOUSEHOLD * households)
+        return frame[frame[self.household].isin(frame[self.household].unique()[:households])]
 
 
 FILES = (
-    File("American Community Survey, 101 columns", "zoo/acs_pums.parquet", "SERIALNO", "PWGTP",
-         "AGEP", "SEX", "RELP", (0, 1, 2)),
     File("NIST excerpts of it", "zoo/nist_national2019.parquet", "", "PWGTP", "AGEP", "SEX"),
     File("PSRC, persons", "zoo/psrc_persons.parquet", "household_id", "", "age", "sex"),
     File("SANDAG, persons", "zoo/sandag_persons.parquet", "household_id", "", "age", "sex"),
@@ -72,22 +71,29 @@ FILES = (
          "relate", ("head", "spouse", "child")),
     File("Structure of earnings", "data/ses.parquet", "", "weights", "age", "sex"),
     File("Household survey of sdcMicro", "data/testdata.parquet", "ori_hid", "household_weights",
-         "age", "sex", "relat", (1, 2, 3)),
+         "age", "sex", "relat", ("1", "2", "3")),
     File("Its extract of 93 rows", "data/testdata2.parquet", "ori_hid", "sampling_weight", "age",
          "sex"),
     File("mu-Argus demonstration", "data/free1.parquet", "", "WEIGHT", "AGE", "SEX"),
+    File("American Community Survey, 101 columns", "zoo/acs_pums.parquet", "SERIALNO", "PWGTP",
+         "AGEP", "SEX", "RELP", ("0", "1", "2")),
 )  # fmt: skip
 
 
-def copy(file: File, folder: Path, whole: bool) -> Path:
-    """Write a file as a stranger has it."""
+def copy(file: File, folder: Path, households: int | None) -> Path:
+    """Write a file, or its first households, as a stranger has it."""
     source = SHARED / file.path
-    if source.suffix != ".parquet":
-        target = folder / source.name
+    target = folder / source.name
+    if source.suffix == ".parquet":
+        target = target.with_suffix(".csv")
+        file.frame(households).to_csv(target, index=False)
+    elif households is None:
         target.write_bytes(source.read_bytes())
-        return target
-    target = folder / f"{source.stem}.csv"
-    file.frame(whole).to_csv(target, index=False)
+    elif source.suffix == ".csv":  # the same signs: the lines of these households
+        lines = source.read_bytes().splitlines(keepends=True)
+        target.write_bytes(b"".join(lines[: 1 + len(file.frame(households))]))
+    else:
+        write_table(file.frame(households), target)
     return target
 
 
@@ -161,7 +167,7 @@ def plausibility(file: File, people: pd.DataFrame) -> Mapping[str, float]:
         found["years between two adults"] = float(np.abs(np.diff(ages[adult], axis=1)).mean())
     if not file.relation:
         return found
-    reference, spouse, child = (str(level) for level in file.levels)
+    reference, spouse, child = file.levels
     relation = people[file.relation].astype(str).str.replace(r"\.0$", "", regex=True)
     parent = household.map(age[relation == reference].groupby(household).first())
     found["child too old"] = float(
@@ -171,11 +177,11 @@ def plausibility(file: File, people: pd.DataFrame) -> Mapping[str, float]:
     return found
 
 
-def row(file: File, whole: bool) -> dict[str, str]:
+def row(file: File, households: int | None) -> dict[str, str]:
     """Run everything on one file."""
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
-        path = copy(file, folder, whole)
+        path = copy(file, folder, households)
         survey = read_table(path)
         results = run_all(path)
         failed = [verb for verb, code, *_ in results if code]
@@ -207,13 +213,19 @@ def row(file: File, whole: bool) -> dict[str, str]:
 
 def main() -> None:
     """Print one row per file, or per file named."""
-    names = [a for a in sys.argv[1:] if not a.startswith("--")]
-    files = [f for f in FILES if not names or any(name in f.path for name in names)]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--store", action="store_true")
+    parser.add_argument("--households", type=int)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    names = options.names
     rows = []
-    for file in files:
-        rows.append(row(file, "--whole" in sys.argv))
+    for file in FILES:
+        if names and not any(name in file.path for name in names):
+            continue
+        rows.append(row(file, options.households))
         print("\n".join(f"{k}: {v}" for k, v in rows[-1].items()), "\n", flush=True)
-    store_if_asked("any-file", "files", pd.DataFrame(rows).fillna(""))
+        store_if_asked("any-file", "files", pd.DataFrame(rows).fillna(""))
 
 
 if __name__ == "__main__":

@@ -185,21 +185,23 @@ class _Profiler(SurveyReader):
     def _mark_functions(self, columns: dict[str, ColumnProfile]) -> None:
         """Mark classes of numbers, and functions of categories."""
         coded = [n for n, item in columns.items() if item.use == "categorical"]
+        gaps = {n for n in coded if self.frame[n].isna().any()}
         numbers = [
             n
             for n, item in columns.items()
             if item.use == "continuous" or n == self.age or (n in coded and self._is_number(n))
         ]
+        orders: dict[str, np.ndarray] = {}  # rows by the values of a number
         for name in coded:
-            self._mark_classes(columns, name, numbers)
+            self._mark_classes(columns, name, numbers, orders)
         for name in [n for n in coded if columns[n].use == "derive"]:
             if columns[columns[name].detail].use in ("derive", "left out"):  # found out after it
                 del self.derived[name]
                 columns[name] = self._plain(name)
-                self._mark_classes(columns, name, numbers)
+                self._mark_classes(columns, name, numbers, orders)
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
-                if self._is_number(other) or self.frame[[name, other]].isna().any(axis=None):
+                if self._is_number(other) or name in gaps or other in gaps:
                     continue
                 if mapping_of(self.codes[name], self.codes[other]):
                     pairs = self.frame[[other, name]].drop_duplicates()
@@ -211,13 +213,22 @@ class _Profiler(SurveyReader):
                     break
 
     def _mark_classes(
-        self, columns: dict[str, ColumnProfile], name: str, numbers: list[str]
+        self,
+        columns: dict[str, ColumnProfile],
+        name: str,
+        numbers: list[str],
+        orders: dict[str, np.ndarray],
     ) -> None:
         """Mark a category that is classes of a number."""
+        codes = np.where(self.frame[name].isna(), -1, self.codes[name])
         for other in numbers:
             values = self.numbers[other]
             fewer = self.codes[name].max() < self.codes[other].max()
             if values is None or not fewer or columns[other].use in ("derive", "left out"):
+                continue
+            if other not in orders:
+                orders[other] = np.argsort(values, kind="stable")
+            if not dependence.may_be_classes(codes[orders[other]]):
                 continue
             limits = dependence.class_limits(self.frame[name], values)
             if limits is None:
