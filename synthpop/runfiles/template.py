@@ -12,8 +12,8 @@ from synthpop.conditional.members_before import SEQUENTIAL
 from synthpop.logic.learn import learn_rules
 from synthpop.logic.states import level_condition
 from synthpop.microdata.formats.atomic import relative_path
-from synthpop.microdata.formats.files import DELIMITED, read_table
-from synthpop.microdata.formats.labelled import plain_code
+from synthpop.microdata.formats.files import DELIMITED, read_with_kinds
+from synthpop.microdata.formats.labelled import UserMissing, plain_code
 from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.text import count, join
@@ -50,22 +50,26 @@ def starter_runfile(survey: Path, folder: Path) -> str:
 
     Raises InputError: the file has no rows, or cannot be read.
     """
-    frame = read_table(survey)
-    return template_text(frame, profile_survey(frame), relative_path(survey, folder))
+    frame, user_missing = read_with_kinds(survey)
+    profile = profile_survey(frame)
+    return template_text(frame, profile, relative_path(survey, folder), user_missing)
 
 
-def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str:
+def template_text(
+    frame: pd.DataFrame, profile: SurveyProfile, path: str, user_missing: UserMissing = "missing"
+) -> str:
     """Return the run file of a profile.
 
     frame: the survey, for the largest values of numbers
     path: the survey's file as the run file names it
+    user_missing: how it was read
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     lines = [
         "# Run file of synthpop. Run it with: synthpop run THIS_FILE",
         "",
         *_rules(frame, profile),
-        *_head(path, profile),
+        *_head(path, profile, user_missing),
         *_missing_codes(path, frame, profile),
         *RUN,
         *_columns_left_out(profile),
@@ -106,10 +110,14 @@ def _rules(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     return [*lines, "]", ""]
 
 
-def _head(path: str, profile: SurveyProfile) -> list[str]:
-    lines = [
-        "[survey]",
-        f"file = {quoted(path)}",
+def _head(path: str, profile: SurveyProfile, user_missing: UserMissing) -> list[str]:
+    lines = ["[survey]", f"file = {quoted(path)}"]
+    if user_missing == "level":
+        lines += [
+            "# Kinds of missing answers are levels of categories; those of a number, a column:",
+            'user_missing = "level"',
+        ]
+    lines += [
         "# Which column plays which part. Only weight is needed; without household every person",
         "# stands alone, without strata there is one stratum.",
     ]
