@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from riskeval.attacks.counting.attribution import tcap
+from riskeval.attacks.counting.coded import CodedFiles, Found
 from riskeval.attacks.counting.disco import disco
 from riskeval.attacks.entry import COUNTED, AttackEntry, AttackInput
 from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber, beside
@@ -94,16 +95,6 @@ def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
         return every
     step = len(every) / MOST_SUBSETS
     return [every[int(i * step)] for i in range(MOST_SUBSETS)]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What an attack by some keys finds."""
-
-    rate: float
-    excess: Excess | None
-    n_original: int
-    unit: str = "records"
 
 
 def fewer_keys(
@@ -198,7 +189,13 @@ def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
         beyond = result.excess.get("DCAP")
         return Found(result.value("DCAP"), beyond, len(result.looked_for), result.unit)
 
-    attacks = {"DiSCO": partial(by, disco), "DCAP": drawn}
+    coded = CodedFiles.of(inputs, target, n_groups)
+
+    def attack(name: str, keys: tuple[str, ...]) -> Any:
+        quick = None if coded is None else coded.found(name, keys)
+        return quick or (by(disco, keys) if name == "DiSCO" else drawn(keys))
+
+    attacks = {name: partial(attack, name) for name in ("DiSCO", "DCAP")}
     result = fewer_keys(attacks, inputs.keys, target)
     if result is None:
         raise InputError.of("fewer keys", "hold-out", "has nobody to compare with")

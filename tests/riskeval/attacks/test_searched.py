@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval import InputError, Scenario, linkability, singling_out
+from riskeval import InputError, Scenario, assess_synthetic, linkability, singling_out
+from riskeval.attacks.counting.coded import CodedFiles
 from riskeval.attacks.distance.singling_out import Predicates, _matrix, isolating
 from riskeval.attacks.distance.space import as_points
 from riskeval.attacks.request import read_request
@@ -245,3 +246,32 @@ def test_ways_to_divide_are_different() -> None:
     ways = linkability(ONE.assign(e=1, f=2), FRESH.assign(e=1, f=2), [*NAMES, "e", "f"], seed=1)
     assert ways.table["way"].nunique() == len(ways.table) == 6
     assert all(one != two for one, two in pairwise(ways.table["way"]))
+
+
+# --- fewer keys ----------------------------------------------------------------------------------
+
+
+def test_counts_by_codes_are_those_of_the_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DiSCO and DCAP by every subset: from codes made once, and by the measures one by one."""
+    files = [
+        one.assign(b=one["b"].round(), e=one["a"] > 0, h=np.arange(150) // 2)
+        for one in (ONE, FRESH, STRANGERS)
+    ]
+    files[0].loc[::7, "c"] = None
+    files[1].loc[::9, "d"] = None
+    asked = {"holdout": files[2], "attacks": "fewer_keys", "seed": 1}
+    keys, targets = ["b", "c", "e"], ["d", "a"]
+    quick = assess_synthetic(files[0], files[1], keys, targets, **asked)
+    monkeypatch.setattr(CodedFiles, "of", classmethod(lambda *arguments: None))
+    slow = assess_synthetic(files[0], files[1], keys, targets, **asked)
+    for job, found in slow.results.items():
+        table = quick.results[job].table
+        assert set(table["attack"]) == {"DiSCO", "DCAP"}
+        assert len(table) == 12
+        pd.testing.assert_frame_equal(
+            table[["attack", "keys", "rate", "holdout"]],
+            found.table[["attack", "keys", "rate", "holdout"]],
+        )
+        of_disco = table["attack"] == "DiSCO"
+        assert np.allclose(table["lower"][of_disco], found.table["lower"][of_disco])
+        assert quick.results[job].excess.n_tests == 12

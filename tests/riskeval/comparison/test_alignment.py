@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import compare
 from riskeval.attacks.distance.closest_record import identical
 from riskeval.comparison import releases
 from riskeval.comparison.alignment import learn, match_levels
@@ -172,3 +173,38 @@ def test_whole_numbers_match_however_they_are_held() -> None:
 def test_levels_that_nearly_agree_are_named() -> None:
     found = match_levels(pd.Series(["1", "2", "3"]), pd.Series(["1", "2 ", "3"]), None)
     assert "(1 nearly, for instance '2 ' and '2')" in found.how
+
+
+def noisy_persons(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "region": rng.choice([*"abcd"], n), "age": rng.integers(0, 90, n),
+            "pay": rng.lognormal(8, 1, n), "rent": rng.lognormal(6, 1, n),
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [200, 150])
+def test_changed_records_in_another_order_are_recognised(n: int) -> None:
+    people = noisy_persons(200, 1)
+    rng = np.random.default_rng(2)
+    order = rng.permutation(200)[:n]
+    noise = np.exp(rng.normal(0, 0.02, (n, 2)))
+    changed = people.iloc[order].reset_index(drop=True)
+    changed[["pay", "rent"]] *= noise
+    changed["age"] += rng.integers(-1, 2, n)
+    asked = {"keys": ["region", "age"], "numeric": ["pay", "rent"], "seed": 1}
+    files = {"changed": changed, "fresh": noisy_persons(n, 3)}
+    found = compare(people, files, **asked).releases.set_index("release")
+    assert found["kind"].tolist() == ["original", "perturbed", "synthetic"]
+    assert "found by their nearness" in found["notes"]["changed"]
+    declared = {"changed": Release(changed, kind="synthetic")}
+    assert compare(people, declared, **asked).releases["kind"].tolist()[1] == "synthetic"
+
+
+def test_repeated_labels_of_the_index_are_no_fault() -> None:
+    people = noisy_persons(60, 1)
+    twice = pd.concat([noisy_persons(60, 4), noisy_persons(60, 4)[:9]])
+    found = compare(people, {"twice": twice}, keys=["region", "age"], seed=1)
+    assert found.releases["kind"].tolist() == ["original", "synthetic"]
