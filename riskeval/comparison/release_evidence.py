@@ -11,9 +11,10 @@ from riskeval.attacks.counting.copies import copied_values
 from riskeval.attacks.synthetic_verdict import beyond_strangers_evidence, copied_value_evidence
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
+from riskeval.measures.recovery import RECOVERED
 from riskeval.shared.measurement import Measurement
 from riskeval.verdict.amounts import amount_evidence
-from riskeval.verdict.file import file_evidence
+from riskeval.verdict.file import file_evidence, read_back_evidence
 from riskeval.verdict.verdict import Finding, ReleaseVerdict, verdict_of
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
@@ -73,6 +74,8 @@ def release_verdict(
             found.insert(0, Finding("copied records", text, value=one.value, limit=one.limit,
                                      limit_source=one.limit_source,
                                      records=round(one.value * one.records)))  # fmt: skip
+        elif one.info is RECOVERED and one.applies and one.value > 0:
+            found += read_back_evidence(round(one.value), one.records, [])
         elif one.limit_source == STRANGERS and one.within is False:
             beyond.append(one)
         elif one.info.group != "utility":

@@ -43,7 +43,7 @@ def session_verdict(
     )
     read_back = [one for one in measured if one.info is RECOVERED and one.value > 0]
     for one in read_back:
-        found += read_back_evidence(int(one.value), one.records, roles.keys)
+        found += read_back_evidence(int(one.value), one.records, [])
     if not read_back:
         found += recovery_evidence(_of_older_holes(original, current, roles, k))
     return verdict_of(found, measured, not_tried=columns_not_tried(current, named))

@@ -66,6 +66,11 @@ def read_back_evidence(
         "{n} of {holes} missing values of {names} ({share}) follow from other columns",
         n=count(n), holes=count(n_holes), names=join(names[:3]), share=percent(n / n_holes, 0),
     )  # fmt: skip
+    if not names:
+        text = message(
+            "{n} of {holes} missing values of keys ({share}) follow from other columns",
+            n=count(n), holes=count(n_holes), share=percent(n / n_holes, 0),
+        )  # fmt: skip
     return [
         Finding("suppressed values that follow", text + again,
                  value=n / n_holes, limit=READ_BACK,

@@ -142,24 +142,31 @@ def test_identical_records_are_counted_one_by_one() -> None:
     assert identical(x, y, names) == naive > 0
 
 
-def test_a_part_of_the_file_without_labels_is_told_of() -> None:
+def test_a_part_of_the_file_without_labels_is_found_or_told_of() -> None:
     original = people(300)
     names = ("region", "age", "sex", "pay")
 
-    def notes(release: pd.DataFrame | Release) -> str:
+    def read(release: pd.DataFrame | Release) -> releases.ReleaseFile:
         faults = Faults("compare")
         beside = OriginalFile(original, original.index, names, None)
         side = read_release(faults, "part", release, beside)
         assert side is not None
-        assert side.kind == "synthetic"
-        return " ".join(side.notes)
+        return side
 
-    drawn = original.sample(150, random_state=1).reset_index(drop=True)
-    drawn.index = [f"new {row}" for row in range(150)]
-    assert "give identifier or linkable" in notes(drawn)
-    assert "give identifier" not in notes(Release(drawn, kind="synthetic"))
-    longer = pd.concat([drawn] * 3)
-    assert "give identifier" not in notes(longer.reset_index(drop=True))
+    drawn = original.sample(150, random_state=1)
+    found = read(drawn.set_axis([f"new {row}" for row in range(150)]))
+    assert found.kind == "perturbed"
+    assert found.rows is not None
+    assert found.rows.tolist() == drawn.index.tolist()
+    rng = np.random.default_rng(1)
+    other = pd.DataFrame({name: rng.permutation(drawn[name].to_numpy()) for name in drawn})
+    other.index = [f"new {row}" for row in range(150)]
+    assert read(other).kind == "synthetic"
+    assert "give identifier or linkable" in " ".join(read(other).notes)
+    for release in (Release(drawn.reset_index(drop=True), kind="synthetic"),
+                    pd.concat([drawn] * 3, ignore_index=True)):  # fmt: skip
+        assert read(release).kind == "synthetic"
+        assert "give identifier" not in " ".join(read(release).notes)
 
 
 def test_whole_numbers_match_however_they_are_held() -> None:
