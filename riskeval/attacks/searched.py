@@ -28,8 +28,6 @@ from synthpop.microdata.messages.text import formatted, percent
 from synthpop.microdata.statistics.intervals import NONE, wilson
 
 GIOMI = "Giomi, Boenisch, Wehmeyer and Tasnádi 2023, doi:10.56553/popets-2023-0055"
-MOST_ATTACKS = 1_000
-"""Records that are attacked, and predicates that are tried, in each way."""
 MOST_SYNTHETIC = 20_000
 
 
@@ -175,8 +173,17 @@ def in_turn(
     return made
 
 
-def strongest(attempts: Sequence[Attempt], confidence: float, overlap: str) -> dict[str, object]:
-    """Return table, strongest way and its numbers, as the fields of a `SearchedAttack`."""
+A = TypeVar("A", bound=SearchedAttack)
+
+
+def strongest(
+    kind: type[A],
+    attempts: Sequence[Attempt],
+    confidence: float,
+    files: NearnessFiles,
+    notes: Sequence[str] = (),
+) -> A:
+    """Return the result of an attack: all ways that were tried, and the strongest."""
     n_ways = len(attempts)
     rows, beyond = [], []
     for one in attempts:
@@ -186,8 +193,10 @@ def strongest(attempts: Sequence[Attempt], confidence: float, overlap: str) -> d
             "naive": one.naive,
         }  # fmt: skip
         if one.strangers is not None:
-            more = excess(one.members, one.strangers, confidence, n_tests=n_ways, overlap=overlap,
-                          clusters=one.clusters)  # fmt: skip
+            more = excess(
+                one.members, one.strangers, confidence, n_tests=n_ways, overlap=files.overlap,
+                clusters=one.clusters,
+            )  # fmt: skip
         if one.strangers is not None and more is not None:
             sizes = [len(values) / design_effect(values, groups) for values, groups in
                      zip((one.members, one.strangers), one.clusters, strict=True)]  # fmt: skip
@@ -206,11 +215,11 @@ def strongest(attempts: Sequence[Attempt], confidence: float, overlap: str) -> d
     table["way"] = table["way"].astype(object)
     by = table["lower"] if beyond[0] is not None else table["rate"] - table["naive"]
     best = int(by.to_numpy().argmax())
-    return {
-        "table": table, "way": attempts[best].way, "rate": float(table["rate"].iloc[best]),
-        "naive": attempts[best].naive, "excess": beyond[best],
-        "n_attacks": len(attempts[best].members), "confidence": confidence,
-    }  # fmt: skip
+    return kind(
+        table=table, way=attempts[best].way, rate=float(table["rate"].iloc[best]),
+        naive=attempts[best].naive, excess=beyond[best], n_attacks=len(attempts[best].members),
+        confidence=confidence, **files.about(*notes),
+    )  # fmt: skip
 
 
 COLUMNS = ["way", "attacks", "rate", "naive", "holdout", "risk", "risk_lower", "risk_upper",

@@ -24,7 +24,6 @@ from riskeval.attacks.request import AttackRequest, keys_and_targets, read_reque
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.searched import (
     GIOMI,
-    MOST_ATTACKS,
     MOST_SYNTHETIC,
     Attempt,
     SearchedAttack,
@@ -43,6 +42,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join, percent
 from synthpop.microdata.statistics.distances import known_ranges
 
+MOST_LINKED = 500
 MOST_PAIRS = 6
 """Pairs of sets of columns that are tried."""
 SLACK = 1e-12
@@ -76,7 +76,7 @@ def linkability(
     holdout: Any = None,
     household: str | None = None,
     categorical: Sequence[str] | str = (),
-    most_records: int = MOST_ATTACKS,
+    most_records: int = MOST_LINKED,
     most_synthetic: int = MOST_SYNTHETIC,
     confidence: float = 0.95,
     workers: int = 1,
@@ -160,7 +160,7 @@ def linkability(
               for role, rows in drawn.items()}  # fmt: skip
     progress = Progress("linkability", len(ways), on_event)
     attempts = in_turn(ways, lambda sets: _attempt(files, drawn, groups, sets), workers, progress)
-    return Linkability(**strongest(attempts, confidence, files.overlap), **files.about())
+    return strongest(Linkability, attempts, confidence, files)
 
 
 def _check_holders(
@@ -226,10 +226,8 @@ def _linked(files: NearnessFiles, role: str, rows: np.ndarray, sets: Sets) -> np
 
     released, real = files.points["synthetic"], files.points[role]
     ranges = known_ranges(np.concatenate([file.numbers for file in files.points.values()]))
-    return np.asarray(
-        linked_nearest(*(_side(released, real, rows, ranges, files.weights, names)
-                         for names in sets), SLACK)
-    )  # fmt: skip
+    first, second = (_side(released, real, rows, ranges, files.weights, names) for names in sets)
+    return np.asarray(linked_nearest(first, second, SLACK))
 
 
 def _side(

@@ -23,7 +23,6 @@ from riskeval.attacks.request import keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.searched import (
     GIOMI,
-    MOST_ATTACKS,
     MOST_SYNTHETIC,
     Attempt,
     SearchedAttack,
@@ -42,6 +41,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import count, percent, plural
 
+MOST_PREDICATES = 1_000
 SIZES = (1, 2, 3, 4)
 """Numbers of columns of the predicates that are tried."""
 BATCHES, CANDIDATES = 8, 4
@@ -72,7 +72,7 @@ def singling_out(
     variables: Scenario | Sequence[str] | str | None = None,
     *,
     n_columns: Sequence[int] | int = SIZES,
-    n_predicates: int = MOST_ATTACKS,
+    n_predicates: int = MOST_PREDICATES,
     holdout: Any = None,
     household: str | None = None,
     categorical: Sequence[str] | str = (),
@@ -176,7 +176,7 @@ def singling_out(
         raise InputError.of("singling_out", "synthetic", what)
     notes = [message("predicates are tried on {n} of each file", n=count(fewest))] if any(
         fewest < len(files.points[role]) for role in real) else []  # fmt: skip
-    return SinglingOut(**strongest(attempts, confidence, files.overlap), **files.about(*notes))
+    return strongest(SinglingOut, attempts, confidence, files, notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -279,8 +279,10 @@ def _of_one_column(released: np.ndarray, n_numbers: int) -> Predicates:
             conditions += [(c, AT_MOST, values[0]), (c, AT_LEAST, values[-1])]
         conditions.append((c, MISSING, np.nan))
     columns, operators, bounds = zip(*conditions, strict=True)
-    return Predicates(*(np.array(part)[:, None] for part in (columns, operators)),
-                      np.array(bounds, dtype=np.float64)[:, None])  # fmt: skip
+    return Predicates(
+        np.array(columns)[:, None], np.array(operators)[:, None],
+        np.array(bounds, dtype=np.float64)[:, None],
+    )  # fmt: skip
 
 
 def _of_records(
