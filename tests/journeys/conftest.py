@@ -2,9 +2,44 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
 import pytest
 
+from tests.conftest import COST
 from tests.journeys.journey import Journey, JourneyOf, write_sources
+
+BEGUN = pytest.StashKey[float]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Remember the processor time at which a test begins."""
+    item.stash[BEGUN] = processor_time()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Put what a test has cost on its last report: the end of the run says the sum."""
+    report = yield
+    if call.when == "teardown":
+        report.user_properties.append((COST, processor_time() - item.stash[BEGUN]))
+    return report
+
+
+def processor_time() -> float:
+    """Seconds of this process and of those that it started."""
+    return sum(os.times()[:4])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small(few_trees: None) -> Iterator[None]:
+    """Forests and boosted trees are small here, and few seeds are guessed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("synthpop.evaluation.guessed_draws.QUICK", range(3))
+        yield
 
 
 @pytest.fixture(scope="session")
