@@ -40,6 +40,8 @@ SMALL: dict[str, object] = {
     "synthpop.conditional.pooling.partial.REPEATED": 1e-3,
     "synthpop.conditional.pooling.partial.COARSE": 3e-3,
     "synthpop.conditional.pooling.ridge_effects.TOLERANCE": 1e-3,
+    "synthpop.conditional.donors.ROUNDS": 1,
+    "synthpop.microdata.statistics.robust.SEARCHES": 1,
     "riskeval.measures.latent_classes.SWEEPS": 30,
     "riskeval.measures.latent_classes.BURN_IN": 15,
 }
