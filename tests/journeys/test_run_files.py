@@ -173,7 +173,7 @@ OF_STAGES: dict[str, Block] = {
     "distribute": areas,
     "anneal": exchanged,
 }
-"""On the minimal recipe, which has the others, and every source."""
+"""On the minimal recipe, which has the others, on csv and spss."""
 OF_KEYS: dict[str, tuple[str, str, Block]] = {
     "csv": ("minimal", "csv", other_csv),
     "dictionary": ("minimal", "csv", own_dictionary),
@@ -237,7 +237,7 @@ BLOCKS = MAIN | OF_STAGES | {name: make for name, (*_, make) in OF_KEYS.items()}
 AS_OTHERS = "runs for long, and goes the way of the other recipes and of the same recipe on csv"
 NOT_RUN = {
     **{
-        (name, *cell): "a stage is added to the minimal recipe, on every source"
+        (name, *cell): "a stage is added to the minimal recipe"
         for name in OF_STAGES
         for cell in CELLS
         if cell[0] != "minimal"
@@ -250,11 +250,12 @@ NOT_RUN = {
     },
     **{
         (name, recipe, "embedded"): "csv is the same file, with empty cells"
-        for name in MAIN
+        for name in (*MAIN, *OF_STAGES)
         for recipe in RECIPES
     },
     ("risk", "minimal", "csv"): "is run as `risk` of what init writes, on csv",
     ("known totals", "readme", "spss"): "is run scaled",
+    ("known totals, scaled", "init", "csv"): "is run at scale 1",
     **{("risk", "readme", source): "is run as `risk options`, on csv" for source in SOURCES},
     **{
         (name, "init", source): AS_OTHERS
@@ -264,7 +265,7 @@ NOT_RUN = {
 }
 """Block, recipe and source that are not run -> the reason."""
 RUN = [(name, *cell) for name in BLOCKS for cell in CELLS if (name, *cell) not in NOT_RUN]
-WITH_PAGE = {"risk", "risk options", "population", "persons alone", "run options", "report"}
+WITH_PAGE = {"risk", "risk options", "persons alone", "run options", "report"}
 TOTALS_WITH_PAGE = ("known totals, scaled", "minimal", "csv")
 """Blocks that are run by the command, with its page; the others without it."""
 
