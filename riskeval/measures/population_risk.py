@@ -174,7 +174,7 @@ def _estimate(
 ) -> PopulationRisk:
     table = weighted_key_table(file)
     n = len(file)
-    f, big_f = match_counts(table, "conservative")
+    f, big_f = match_counts(table, "visible")
     records = table.counts
     weighted = big_f if file.weights is not None else f * size / max(n, 1)
     pi = np.minimum(f / np.maximum(weighted, f), 1.0)
