@@ -82,7 +82,7 @@ class _Cells:
         """Cells that show a set of keys, and the number of the values that they show there."""
         rows = np.flatnonzero((self.masks & shown) == shown)
         keys = [j for j in range(self.codes.shape[1]) if shown >> j & 1]
-        return rows, *cell_ids(np.column_stack([self.codes[np.ix_(rows, keys)], self.strata[rows]]))
+        return rows, *cell_ids(np.column_stack([self.codes[rows][:, keys], self.strata[rows]]))
 
     def helped(self, shown: int, size: int) -> np.ndarray:
         """Cells that no longer fail once they show only these keys, at most `size` fewer."""
