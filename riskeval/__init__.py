@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from riskeval.attacks.matching.scenarios import intruder_scenarios as intruder_scenarios
     from riskeval.attacks.prediction.rapid import rapid as rapid
     from riskeval.attacks.scenario import Scenario as Scenario
+    from riskeval.auditing.audit import audit as audit
+    from riskeval.auditing.result import Audit as Audit
     from riskeval.comparison.compare import compare as compare
     from riskeval.comparison.map import RiskUtilityMap as RiskUtilityMap
     from riskeval.comparison.releases import Release as Release
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
     from riskeval.measures.uniqueness import population_uniqueness as population_uniqueness
     from riskeval.recovery.recover import recover as recover
     from riskeval.report.assessment import write_assessment as write_assessment
+    from riskeval.report.audit import write_audit as write_audit
     from riskeval.report.judgement import write_judgement as write_judgement
     from riskeval.runfiles.compare import load_compare_plan as load_compare_plan
     from riskeval.runfiles.intruders import load_intruders_plan as load_intruders_plan

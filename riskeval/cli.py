@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,14 +13,17 @@ from synthpop.microdata.formats.places import lies_below
 from synthpop.microdata.messages.errors import OutputError, RunFileError
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.runs.command import (
+    OBJECTION,
     Anywhere,
     DtaVersion,
     Facts,
+    FailOnLimit,
     LedgerFolder,
     SafeCsv,
     Workers,
     Written,
     command_line,
+    end_by,
     guarded,
     keep_sources,
     workers_option,
@@ -32,16 +35,10 @@ from synthpop.microdata.runs.output import answer, progress, say, say_reading
 
 if TYPE_CHECKING:
     from riskeval.session.session import ProtectionSession
-    from riskeval.verdict.verdict import ReleaseVerdict
     from synthpop.microdata.statistics.streams import Streams
 
 app = command_line("Disclosure risk, protection and utility of released microdata.")
 
-OBJECTION = 3
-"""Exit status with ``--fail-on-limit`` unless no objection was found by what was tried."""
-FailOnLimit = Annotated[
-    bool, typer.Option("--fail-on-limit", help="End with status 3 unless no objection was found.")
-]
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the file.")]
 Table = Annotated[Path | None, typer.Option(help="Table to write: .csv, .parquet or another.")]
 Report = Annotated[Path | None, typer.Option(help="Report to write (HTML).")]
@@ -122,7 +119,7 @@ def assess(
         report=target, measures=result.to_frame(), exceeded=len(result.exceeded),
         verdict=verdict.to_dict(),
     )  # fmt: skip
-    _end_by([verdict], fail_on_limit)
+    end_by([verdict.level], fail_on_limit)
 
 
 @app.command()
@@ -170,7 +167,7 @@ def protect(
     say(f"Wrote {target} and the report {report}.")
     steps = [verb for verb, _ in plan.steps]
     answer(file=target, report=report, steps=steps, verdict=verdict.to_dict())
-    _end_by([verdict], fail_on_limit)
+    end_by([verdict.level], fail_on_limit)
 
 
 @app.command()
@@ -186,6 +183,7 @@ def release(
     ] = None,
     ledger: LedgerFolder = None,
     facts: Facts = None,
+    fail_on_limit: FailOnLimit = False,
 ) -> None:
     """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
 
@@ -225,8 +223,11 @@ def release(
     )  # fmt: skip
     files = sorted(path.name for path in target.iterdir())
     say(f"Wrote {target}: {', '.join(files)}.")
-    say((target / "verdict.json").read_text(encoding="utf-8"))
-    answer(folder=target, files=files)
+    verdict = (target / "verdict.json").read_text(encoding="utf-8")
+    say(verdict)
+    level = json.loads(verdict)["level"]
+    answer(folder=target, files=files, level=level)
+    end_by([level], fail_on_limit)
 
 
 def _protected(
@@ -300,7 +301,7 @@ def compare(
         report=target, seed=result.seed, measures=result.measures, exceeded=exceeded,
         verdicts=verdicts,
     )  # fmt: skip
-    _end_by(result.verdicts.values(), fail_on_limit)
+    end_by([one.level for one in result.verdicts.values()], fail_on_limit)
 
 
 @app.command()
@@ -331,7 +332,54 @@ def judge(
     _report_written(page, result, result.to_frame(), target, plan.report.audience)
     verdict = result.verdict
     answer(report=page, seed=result.seed, numbers=result.to_frame(), verdict=verdict.to_dict())
-    _end_by([verdict], fail_on_limit)
+    end_by([verdict.level], fail_on_limit)
+
+
+@app.command()
+def audit(
+    file: Annotated[Path, typer.Argument(help="Run file of synthpop run: survey and recipe.")],
+    refits: Annotated[int, typer.Option(help="Refits, half of them for training.")] = 200,
+    targets: Annotated[int, typer.Option(help="Households looked for in each way.")] = 20,
+    share: Annotated[float, typer.Option(help="Share of other households in a refit.")] = 0.5,
+    seed: Annotated[int | None, typer.Option(help="Seed; without one a new one, printed.")] = None,
+    out: Report = None,
+    workers: Workers = "1",
+    fail_on_limit: Annotated[
+        bool, typer.Option("--fail-on-limit", help="End with status 3 where a stage is named.")
+    ] = False,
+) -> None:
+    """Audit a generator: which stage of a recipe gives respondents away? Writes a page.
+
+    The recipe is learned again and again with and without some households, planted ones among
+    them; attacks tell in which. Beside the page a table with every attack.
+
+    Example: riskeval audit survey.toml --workers processes:2
+    """
+    from riskeval.auditing.audit import audit as run_audit
+    from riskeval.report.audit import write_audit
+    from synthpop.microdata.messages.presenters import presenter
+
+    plan = presenter("load_runfile")(file)
+    target = out or file.with_name(f"{file.stem}-audit.html")
+    numbers = target.with_suffix(".csv")
+    keep_sources("riskeval audit", [file], [target, numbers])
+    survey = plan.read_survey()
+    say_reading(survey.frame)
+    calibration = plan.calibration(survey)
+    survey = survey if calibration is None else calibration.survey
+    with progress() as listen:
+        result = run_audit(
+            plan.pipeline(), survey, n_refits=refits, n_targets=targets, share=share, seed=seed,
+            workers=workers_option(workers), on_event=listen,
+        )  # fmt: skip
+    write_audit(target, result)
+    _report_written(target, result, result.to_frame(), numbers, "internal")
+    answer(
+        report=target, seed=result.seed, numbers=result.to_frame(), leaking=result.leaking,
+        epsilon_at_least=result.epsilon,
+    )  # fmt: skip
+    if fail_on_limit and result.leaking:
+        raise typer.Exit(OBJECTION)
 
 
 @app.command()
@@ -427,14 +475,6 @@ def _report_written(report: Path, result: Any, numbers: Any, target: Path, audie
         beside = f" and the numbers {target}"
     say(result.summary())
     say(f"Wrote the report {report}{beside}. Seed {result.seed} repeats it.")
-
-
-def _end_by(verdicts: Iterable[ReleaseVerdict], fail_on_limit: bool) -> None:
-    """End with a status of its own unless no objection was found to any file."""
-    if fail_on_limit and any(
-        one.level != "no objection found by what was tried" for one in verdicts
-    ):
-        raise typer.Exit(OBJECTION)
 
 
 app.add_typer(ledger_commands, name="ledger")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from synthpop.microdata.messages.errors import OutputError
-from synthpop.microdata.runs.command import CommandLine, Facts
+from synthpop.microdata.runs.command import CommandLine, Facts, FailOnLimit, end_by
 from synthpop.microdata.runs.output import answer, say, say_reading
 
 ledger_commands = CommandLine(
@@ -54,6 +54,7 @@ def check(
     consistent: Annotated[
         Path | None, typer.Option(help="File to write that tells nothing more than earlier ones.")
     ] = None,
+    fail_on_limit: FailOnLimit = False,
 ) -> None:
     """Say what a file would tell together with all earlier releases; nothing is recorded.
 
@@ -80,11 +81,13 @@ def check(
         released, plan = ledger.consistent(frame, keys=keys, household=home, k=k, wave=wave)
         after = ledger.check(released, **named, k=k, wave=wave, synthetic=synthetic)
         for one in plan.itertuples():
-            say(f"{one.column}: {one.what} as in {one.release} ({one.n} cells)")
+            as_in = f" as in {one.release!s}" if one.release else ""
+            say(f"{one.column}: {one.what}{as_in} ({one.n} cells)")
         write_table(released, consistent)
         say(f"Wrote {consistent}. {after.summary()}")
         answer(plan=plan, after=after.verdict.to_dict())
     answer(verdict=result.verdict.to_dict(), links=result.links, below=int(result.below.sum()))
+    end_by([result.verdict.level], fail_on_limit)
 
 
 @ledger_commands.command()

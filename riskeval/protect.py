@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from riskeval.protection.generalise import generalization_lattice as generalization_lattice
     from riskeval.protection.generalise import minimal_generalization as minimal_generalization
     from riskeval.protection.group_categories import group_categories as group_categories
-    from riskeval.protection.household_file import household_file as household_file
-    from riskeval.protection.household_file import merge_household_file as merge_household_file
+    from riskeval.protection.household.file import household_file as household_file
+    from riskeval.protection.household.file import merge_household_file as merge_household_file
     from riskeval.protection.identifiers import create_new_id as create_new_id
     from riskeval.protection.local_recoding import local_recoding as local_recoding
     from riskeval.protection.methods import METHODS as METHODS

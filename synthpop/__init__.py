@@ -31,6 +31,7 @@ register(
         "Study.plot": "synthpop.sampling.study_figures:draw_study",
         "Survey.plot": "synthpop.report.household_sizes:draw_survey",
         "app": "synthpop.app.serve:run_app",
+        "load_runfile": "synthpop.runfiles.runfile:load_runfile",
     }
 )
 

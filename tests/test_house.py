@@ -186,8 +186,9 @@ def test_what_serves_a_method_is_registered_and_exists() -> None:
             methods |= {f"{kind.name}.{one.name}" for one in kind.body if hasattr(one, "name")}
             methods.add(f"{kind.name}.plot")  # which results inherit
     assert asked == PRESENTERS.keys()
-    # the app is a command, and the attack on draws is asked for by `copied_values`
-    assert asked - {"app", "Population.guessed_draws"} <= methods
+    # the app and the recipe of an audit are asked for by commands, the attack on draws by
+    # `copied_values`
+    assert asked - {"app", "load_runfile", "Population.guessed_draws"} <= methods
     for place in PRESENTERS.values():
         module, _, function = place.partition(":")
         body = nodes_of(ROOT.parent / f"{module.replace('.', '/')}.py")[ast.Module][0].body

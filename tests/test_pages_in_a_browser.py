@@ -171,11 +171,30 @@ def profile(path: Path, audience: str, language: str = "en") -> None:
     write_profile(path, frame, language=language)
 
 
+@lru_cache
+def audited() -> Any:
+    from riskeval import audit
+    from tests.riskeval.auditing.generators import copies_incomes, survey
+
+    stages = {"pl030": ["pl030"], "income": ["income"]}
+    return audit(copies_incomes, survey(n=120), stages=stages, n_refits=20, seed=1)
+
+
+def audit_of_a_generator(path: Path, audience: str, language: str = "en") -> None:
+    from riskeval import write_audit
+
+    write_audit(path, audited(), language=language)
+
+
 PAGES: dict[str, tuple[Callable[[Path, str], None], str]] = {
     f"{write.__name__} {audience}": (write, audience)
     for write in (population, assessment, comparison, protection, judgement)
     for audience in ("internal", "external")
-} | {"study": (study, "internal"), "profile": (profile, "internal")}
+} | {
+    "study": (study, "internal"),
+    "profile": (profile, "internal"),
+    "audit": (audit_of_a_generator, "internal"),
+}
 
 CUT_OFF = """() => [...document.querySelectorAll('svg text')].filter((text) => {
     const inner = text.getBoundingClientRect();

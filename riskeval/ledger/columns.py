@@ -82,7 +82,7 @@ def read_one(values: pd.Series) -> Readable:
         low, high = np.array([pair or (np.nan, np.nan) for pair in limits]).T
         if (low == high)[used].all():
             return _of_numbers(np.append(low, np.nan)[codes], values)
-        of_classes = _hash_numbers(low) ^ (_hash_numbers(high) << np.uint64(1)) | np.uint64(1)
+        of_classes = hash_numbers(low) ^ (hash_numbers(high) << np.uint64(1)) | np.uint64(1)
         hashes = np.append(of_classes, np.uint64(0))[codes]
         high = _until_the_next(low, high)
         ends = np.append(low, -np.inf)[codes], np.append(high, np.inf)[codes]
@@ -94,7 +94,7 @@ def read_one(values: pd.Series) -> Readable:
 
 def _of_numbers(numbers: np.ndarray, values: pd.Series) -> Readable:
     known = ~np.isnan(numbers)
-    hashes = np.where(known, _hash_numbers(numbers), np.uint64(0))
+    hashes = np.where(known, hash_numbers(numbers), np.uint64(0))
     if known.all():
         return Readable("numbers", hashes, numbers, numbers, values)
     low, high = np.where(known, numbers, -np.inf), np.where(known, numbers, np.inf)
@@ -134,7 +134,8 @@ def _until_the_next(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where(whole, np.nextafter(high + 1, -np.inf), high)
 
 
-def _hash_numbers(numbers: np.ndarray) -> np.ndarray:
+def hash_numbers(numbers: np.ndarray) -> np.ndarray:
+    """Return a hash of each number, never 0."""
     bits = (numbers + 0.0).view(np.uint64)  # + 0.0: -0.0 is 0.0
     return mixed(bits, 0) | np.uint64(1)
 

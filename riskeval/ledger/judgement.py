@@ -131,8 +131,8 @@ def judged(
     met, not_tried = _open(earlier, alone, both, synthetic)
     links = pd.DataFrame(
         [{"release": one.name, "linked": one.links.n_linked, "right": one.links.right,
-          "by": ", ".join(one.links.by)} for one in earlier],
-        columns=["release", "linked", "right", "by"],
+          "by": ", ".join(one.links.by), "through": ", ".join(one.through)} for one in earlier],
+        columns=["release", "linked", "right", "by", "through"],
     )  # fmt: skip
     return LedgerCheck(
         verdict_of(findings, [], met=met, not_tried=not_tried), k, links, alone, both,
@@ -189,6 +189,13 @@ def _told(knowledge: Knowledge, n: int, rare: bool) -> list[Finding]:
             found.append(Finding("crossing classes", text, EXCEEDED, share, 0.0,
                                  "nested classes tell nothing more", one.n, (one.column,),
                                  ASSUMED))  # fmt: skip
+        elif one.kind == "history" and enough:
+            text = message(
+                "{n} values of {column} are others than in {release}: who knows both recognises "
+                "more persons", **values,
+            )  # fmt: skip
+            found.append(Finding("changes between waves", text, EXCEEDED, share, None, "", one.n,
+                                 (one.column,), ASSUMED))  # fmt: skip
         elif one.kind == "votes" and one.n:
             text = message(
                 "{n} values of {column} that were changed at random follow from what the releases "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, tabulate
-from riskeval.ledger.columns import Readable, row_hash
+from riskeval.ledger.columns import Readable, hash_numbers, row_hash
 from riskeval.ledger.linking import AGREES, FEW_PAIRS, SHARED, Links, link
 
 SURE = 0.95
@@ -28,6 +28,8 @@ class EarlierRelease:
     links: Links
     wave: str = ""
     synthetic: bool = False
+    numbers: Mapping[str, Readable] = field(default_factory=dict)  # of households, persons, records
+    through: tuple[str, ...] = ()  # earlier releases that made the links possible
 
 
 class Told(NamedTuple):
@@ -35,9 +37,9 @@ class Told(NamedTuple):
 
     column: str
     release: str
-    kind: str  # "shown there", "hidden there", "classes", "votes", "noise", "other"
+    kind: str  # "shown there", "hidden there", "classes", "votes", "history", "other"
     n: int  # cells
-    value: float = float("nan")  # of votes: probability of the values; of noise: its size
+    value: float = float("nan")  # of votes: probability of the values
 
 
 class _Values(NamedTuple):
@@ -100,13 +102,19 @@ def code(hashes: np.ndarray) -> np.ndarray:
 
 
 def at_rows(column: Readable, rows: np.ndarray, shift: float = 0.0) -> _Values:
-    """Return a column at rows; -1 gives a missing value."""
+    """Return a column at rows; -1 gives a missing value.
+
+    shift: what is added to numbers, as the years between two waves to ages
+    """
     known = rows >= 0
     hashes = np.where(known, column.hash[rows], np.uint64(0))
     if column.low is None or column.high is None:
         return _Values(column.kind, hashes, None, None)
     low = np.where(known, column.low[rows] + shift, -np.inf)
-    return _Values(column.kind, hashes, low, np.where(known, column.high[rows] + shift, np.inf))
+    high = np.where(known, column.high[rows] + shift, np.inf)
+    if shift and column.kind == "numbers":
+        hashes = np.where(hashes == 0, hashes, hash_numbers(low))
+    return _Values(column.kind, hashes, low, high)
 
 
 def together(
@@ -183,11 +191,14 @@ def _merged(
             )
             hashes = np.where(hashes == 0, other.hash, hashes)
             ranges.append(other)
+        elif of_wave != wave:  # what has changed since tells more than one value of it
+            changed = int(((own.hash != other.hash) & both).sum())
+            told.append(Told(name, release, "history", changed))
+            codes[f"{name} ({release})"] = code(other.hash)
         elif numbers:
             pass  # noise is measured for all amounts, keys or not
         elif np.isin(other.hash[both], pd.unique(own.hash)).mean() >= SHARED:
-            if of_wave == wave:
-                votes.append(other.hash)
+            votes.append(other.hash)
         else:
             told.append(Told(name, release, "other", int((other.hash != 0).sum())))
             codes[f"{name} ({release})"] = code(other.hash)
@@ -289,7 +300,8 @@ def _of_ranges(name: str, ranges: Sequence[_Values]) -> dict[str, np.ndarray]:
 def linked_to(
     new: Mapping[str, Readable], name: str, columns: Mapping[str, Readable],
     homes: tuple[np.ndarray, np.ndarray] | None, *, wave: str = "", synthetic: bool = False,
-    k: int = 3,
+    k: int = 3, numbers: Mapping[str, Readable],
 ) -> EarlierRelease:  # fmt: skip
     """Link a new release to an earlier one."""
-    return EarlierRelease(name, columns, link(columns, new, homes, k), wave, synthetic)
+    links = link(columns, new, homes, k)
+    return EarlierRelease(name, columns, links, wave, synthetic, numbers)

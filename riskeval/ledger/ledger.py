@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.ledger.chains import linked_through
 from riskeval.ledger.columns import Readable, read_columns
 from riskeval.ledger.judgement import LedgerCheck, LedgerQuestion, judged
 from riskeval.ledger.knowledge import EarlierRelease, linked_to
@@ -33,6 +34,8 @@ from synthpop.microdata.version import __version__
 LABEL, FORMAT = "ledger.json", 1
 FEW_NUMBERS = 0.1
 """Share of distinct values from which on a column named for them numbers households or persons."""
+MOST_ROUNDS = 3
+"""Times that a consistent release is looked at again for records that are still rare."""
 MEMBERS = r"release-\d{4}[.]parquet"
 
 
@@ -179,20 +182,16 @@ class Ledger(Shown):
         check(faults, {"k": Whole(2)}, {"k": k})
         faults.raise_if_any()
         new, earlier, found = self._beside(file, wave, synthetic, k)
+        return judged(new, self._question(file, k, wave, synthetic), earlier, found)
+
+    def _question(self, file: Microdata, k: int, wave: str, synthetic: bool) -> LedgerQuestion:
+        """Return what is asked: the keys and sensitive columns of all releases."""
         entries = self._read()
-        names = _of_all(
-            [file.roles.keys, *(one["keys"] for one in entries if not one["synthetic"])]
-        )
+        earlier_keys = [one["keys"] for one in entries if not one["synthetic"]]
+        names = _of_all([file.roles.keys, *earlier_keys])
         wanted = _of_all([file.roles.sensitive, *(one["sensitive"] for one in entries)])
-        question = LedgerQuestion(
-            names,
-            file.roles.keys,
-            [name for name in wanted if name not in names],
-            k,
-            wave,
-            synthetic,
-        )
-        return judged(new, question, earlier, found)
+        sensitive = [name for name in wanted if name not in names]
+        return LedgerQuestion(names, file.roles.keys, sensitive, k, wave, synthetic)
 
     def add(
         self, release: Any, name: str, *, keys: Sequence[str] = (), sensitive: Sequence[str] = (),
@@ -247,24 +246,38 @@ class Ledger(Shown):
         Cells that an earlier release hides are hidden here too; classes that cross become those of
         the earlier release; noise, and values changed at random, become those that went out
         already. A record that was not linked keeps what it has, but for classes: they are missing.
+        Of records that all releases together still leave below k, as of twins whom nobody tells
+        apart, all keys are hidden. Nothing takes back what earlier releases tell by themselves.
 
         Returns
         -------
         release : DataFrame
         plan : DataFrame
-            column, release, what ("hide the same cells", "use its classes", "use its values") and
-            n (cells).
+            column, release, what ("hide the same cells", "use its classes", "use its values",
+            "hide what is left") and n (cells).
 
         Raises
         ------
         InputError
             As in `check`.
         """
-        from riskeval.ledger.plans import make_consistent
+        from riskeval.ledger.plans import hide_rest, make_consistent, not_linked
 
         file = _file("Ledger.consistent", release, keys, (), household)
         new, earlier, _ = self._beside(file, wave, False, k)
-        return make_consistent(file.frame, new, earlier, file.roles.keys, wave)
+        result, plan = make_consistent(file.frame, new, earlier, file.roles.keys, wave)
+        for again in range(MOST_ROUNDS):
+            file = _file("Ledger.consistent", result, file.roles.keys, (), file.roles.household)
+            new, earlier, found = self._beside(file, wave, False, k)
+            check = judged(new, self._question(file, k, wave, False), earlier, found)
+            rare = check.below & ~check.below_alone
+            if not rare.any():
+                break
+            if again:  # others, who were not linked, show what sets the rare ones apart
+                rare |= not_linked(earlier, len(rare))
+            result, more = hide_rest(result, file.roles.keys, rare)
+            plan = pd.concat([plan, more], ignore_index=True)
+        return result, plan
 
     def _beside(
         self, file: Microdata, wave: str, synthetic: bool, k: int
@@ -289,9 +302,10 @@ class Ledger(Shown):
             one = linked_to(
                 sides[0], entry["name"], sides[1], homes, wave=entry["wave"],
                 synthetic=entry["synthetic"], k=k,
+                numbers={name: other[name] for name in other if name in drop},
             )  # fmt: skip
             earlier.append(one)
-        return new, earlier, found
+        return new, linked_through(new, earlier, k), found
 
     def _frame(self, entry: Mapping[str, Any]) -> pd.DataFrame:
         path = self.folder / entry["file"]

@@ -11,6 +11,8 @@ from riskeval.ledger.columns import Readable
 from riskeval.ledger.knowledge import EarlierRelease
 from riskeval.ledger.linking import AGREES, FEW_PAIRS
 
+COLUMNS = ["column", "release", "what", "n"]
+
 
 def make_consistent(
     frame: pd.DataFrame, new: Mapping[str, Readable], earlier: Sequence[EarlierRelease],
@@ -41,7 +43,29 @@ def make_consistent(
                 cells = linked | (what == "use its classes")
                 result[name] = shown if cells.all() else _put(result[name], shown, cells)
             rows.append((name, one.name, what, int(cells.sum())))
-    return result, pd.DataFrame(rows, columns=["column", "release", "what", "n"])
+    return result, pd.DataFrame(rows, columns=COLUMNS)
+
+
+def hide_rest(
+    frame: pd.DataFrame, keys: Sequence[str], rare: np.ndarray
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the release without the keys of some records, and what was done.
+
+    rare: bool, shape (n,)
+    """
+    result, rows = frame.copy(deep=False), []
+    for name in keys:
+        cells = rare & frame[name].notna().to_numpy()
+        if cells.any():
+            result[name] = result[name].mask(cells)
+            rows.append((name, "", "hide what is left", int(cells.sum())))
+    return result, pd.DataFrame(rows, columns=COLUMNS)
+
+
+def not_linked(earlier: Sequence[EarlierRelease], n: int) -> np.ndarray:
+    """Return which of n records have more than one candidate, or none, in a release of theirs."""
+    apart = [one.links.record < 0 for one in earlier if one.links.n_linked and not one.synthetic]
+    return np.logical_or.reduce(apart) if apart else np.zeros(n, dtype=bool)
 
 
 def _what(own: Readable, other: Readable, record: np.ndarray, is_key: bool, same_wave: bool) -> str:

@@ -12,7 +12,8 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.hierarchies import Hierarchy, plain_levels, read_hierarchy
-from riskeval.protection.household import HouseholdRoles, read_household_keys, read_households
+from riskeval.protection.household.layer import Households, read_household_keys, read_households
+from riskeval.protection.household.tables import make_up_of
 from riskeval.protection.lattice import LatticeSearch, Node
 from riskeval.protection.read_back import read_back, records_below
 from riskeval.protection.result import (
@@ -22,7 +23,6 @@ from riskeval.protection.result import (
     protected,
     suppress_cells,
 )
-from riskeval.protection.swap_places import make_up_of
 from riskeval.recovery.result import Recovery
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
@@ -115,13 +115,12 @@ def minimal_generalization(
     frame, household = file.indexed, file.roles.household
     sequences = _prepared(frame, hierarchies, k, suppression_limit)
     _check_node(faults, sequences, node)
-    homes = None if household is None else read_households(faults, file)
+    homes = read_households(faults, file)
     names = [sequence.name for sequence in sequences]
     household_names = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
-    number = None if homes is None else homes.number
     by_household = tuple(names.index(name) for name in household_names)
-    search = LatticeSearch(sequences, k, suppression_limit, number, by_household)
+    search = LatticeSearch(sequences, k, suppression_limit, homes.clusters, by_household)
     minimal = search.minimal_nodes()
     attempts = _attempts(frame, search, _candidates(search, minimal, names, node), homes)
     attempt = _withstanding(attempts, k)
@@ -151,7 +150,7 @@ def minimal_generalization(
                 message(
                     "Levels {level_of}, {kind}; recounted, every group has at least {k} records, "
                     "{n} lost all keys (at most {suppression_limit} allowed)."
-                    if homes is None
+                    if household is None
                     else "Levels {level_of}, {kind}; recounted, every group has at least {k} "
                     "households, {n} lost all keys (at most {suppression_limit} allowed).",
                     level_of=level_of,
@@ -282,7 +281,7 @@ def _withstanding(attempts: Iterator[_Attempt], k: int) -> _Attempt:
 
 
 def _attempts(
-    frame: pd.DataFrame, search: LatticeSearch, nodes: Iterator[Node], homes: HouseholdRoles | None
+    frame: pd.DataFrame, search: LatticeSearch, nodes: Iterator[Node], homes: Households
 ) -> Iterator[_Attempt]:
     """Recode the file by one node after the other, and attack what was suppressed."""
     names = [sequence.name for sequence in search.sequences]
@@ -327,10 +326,10 @@ def _at_level(values: pd.Series, sequence: Hierarchy, level: int) -> pd.Series:
 
 def _verify(
     released: pd.DataFrame, names: Sequence[str], k: int, small: np.ndarray,
-    homes: HouseholdRoles | None, known: Sequence[str],
+    homes: Households, known: Sequence[str],
 ) -> None:  # fmt: skip
     """Count the groups anew, and the households with the same members."""
-    number = pd.Series(np.arange(len(released)) if homes is None else homes.number)[~small]
+    number = pd.Series(homes.number)[~small]
     large = released[~small]
     cells = large.groupby(list(names), dropna=False, observed=True).ngroup().to_numpy()
     sizes = number.groupby(cells).nunique()

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import numpy as np
 
 from riskeval.protection.hierarchies import Hierarchy
-from riskeval.protection.swap_places import make_up_of
+from riskeval.protection.household.tables import make_up_of
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 
 Node = tuple[int, ...]
@@ -17,7 +17,7 @@ class LatticeSearch:
     """Counts of the lattice, on the distinct rows of the file.
 
     k, limit: records (or households) of a group, and records that may be in smaller ones
-    home: household of each record, int64, shape (n,), or None
+    home: household of each record, int64, shape (n,), or None where no column names them
     household_keys: keys of which an intruder knows the values of all members
     """
 

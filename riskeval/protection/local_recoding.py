@@ -10,7 +10,8 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.hierarchies import Hierarchy, read_hierarchy
-from riskeval.protection.household import HouseholdRoles, household_roles, read_household_keys
+from riskeval.protection.household.layer import Households, read_household_keys, read_households
+from riskeval.protection.household.tables import make_up_of, widen
 from riskeval.protection.near_records import matched_groups
 from riskeval.protection.read_back import read_back, withstanding
 from riskeval.protection.result import (
@@ -19,9 +20,7 @@ from riskeval.protection.result import (
     protected,
     suppress_cells,
 )
-from riskeval.protection.suppression.households import widen
 from riskeval.protection.suppression.plan import read_ranks
-from riskeval.protection.swap_places import make_up_of
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, extremes
 from synthpop.microdata.frame.native import same_library
@@ -112,19 +111,18 @@ def local_recoding(
     ranks = np.ones(len(names), dtype=np.int64)
     if importance is not None:
         ranks = read_ranks(faults, names, importance)
-    homes = household_roles(faults, file, names, declared=household_variables)
+    homes = read_households(faults, file, names, declared=household_variables)
     known = read_household_keys(faults, household_keys, names, household)
     faults.raise_if_any()
     weight = (1 + ranks.max(initial=1) - ranks).astype(np.float64)
     # 2. Match the records that have fewer than k equals, and recode each group
-    number = np.arange(len(frame)) if homes is None else homes.number
     columns = [names.index(name) for name in known]
-    levels, cost = _recoded_levels(sequences, number, k, weight, homes, columns)
+    levels, cost = _recoded_levels(sequences, k, weight, homes, columns)
     released = frame.copy(deep=False)
     for j, sequence in enumerate(sequences):
         released[sequence.name] = _recoded(frame[sequence.name], sequence, levels[:, j])
     # 3. Count again
-    cell = _verified(_coded(sequences, levels), number, k)
+    cell = _verified(_coded(sequences, levels), homes.number, k)
     group = np.where((levels > 0).any(axis=1), cell, -1)
     groups = np.unique(group[group >= 0])
     notes = [
@@ -137,19 +135,18 @@ def local_recoding(
                 "keys is shared by at least {k} (missing is a value of its own).",
                 n=plural(len(groups), "group"),
                 records=count(int((group >= 0).sum())),
-                k=plural(k, "household" if homes else "record"),
+                k=plural(k, homes.unit),
             )
         )
     ]
-    if homes is not None and known:
+    if known:
         notes.append(_make_up_note(_coded(sequences, levels)[:, columns], homes, k, known))
     # 4. Attack what became missing, and repair what is told
-    if homes is None:
-        recovery, sentences = read_back(frame, released, names, None, int(k))
+    if household is None:
+        recovery, sentences = read_back(frame, released, names, homes, int(k))
     else:
         released, recovery, sentences = withstanding(frame, released, names, homes, int(k))
-        sentences += homes.notes()
-    notes += sentences
+    notes += [*sentences, *homes.notes()]
     details: dict[str, Any] = {
         "group": group, "recoded_groups": len(groups), "cost": cost, "recovery": recovery,
     }  # fmt: skip
@@ -166,21 +163,21 @@ def local_recoding(
 
 
 def _recoded_levels(
-    sequences: Sequence[Hierarchy], number: np.ndarray, k: int, weight: np.ndarray,
-    homes: HouseholdRoles | None, known: Sequence[int],
+    sequences: Sequence[Hierarchy], k: int, weight: np.ndarray, homes: Households,
+    known: Sequence[int],
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """Level of each key of each record, int64, shape (n, m), and what the groups cost.
 
     Recoding all members of a household can make others rare, who are matched in turn.
     """
-    levels = np.zeros((len(number), len(sequences)), dtype=np.int64)
+    levels = np.zeros((len(homes.number), len(sequences)), dtype=np.int64)
     cost = 0.0
     while True:
         raised = levels
-        if homes is not None and len(known):
+        if len(known):
             raised, price = _whole_households(sequences, levels, k, weight, homes, known)
             cost += price
-        group, price = matched_groups(_coded(sequences, raised), number, k, weight)
+        group, price = matched_groups(_coded(sequences, raised), homes.number, k, weight)
         cost += price
         raised = _levels(sequences, group, raised, homes)
         if np.array_equal(raised, levels):
@@ -190,35 +187,30 @@ def _recoded_levels(
 
 def _whole_households(
     sequences: Sequence[Hierarchy], levels: np.ndarray, k: int, weight: np.ndarray,
-    homes: HouseholdRoles, known: Sequence[int],
+    homes: Households, known: Sequence[int],
 ) -> tuple[np.ndarray, float]:  # fmt: skip
     """Levels at which each household has the members of at least k of its size, and the cost."""
     levels, total = levels.copy(), 0.0
     codes = _coded(sequences, levels)[:, known]
     first = np.column_stack([sequences[j].codes[0] for j in known])
-    shared = [i for i, j in enumerate(known) if sequences[j].name in homes.variables]
+    shared = np.flatnonzero(homes.are_shared([sequences[j].name for j in known])).tolist()
     for table in widen(codes, homes, shared, first):
         if len(table.homes) < k:
             continue
-        size = table.members.shape[1]
-        prices = [
-            sum(weight[known[i]] for i in keys) * (size if place < 0 else 1)
-            for keys, place in zip(table.keys, table.place, strict=True)
-        ]
-        each = np.arange(len(table.homes))
-        group, cost = matched_groups(table.codes, each, k, np.array(prices))
+        prices, each = table.prices(weight[list(known)]), np.arange(len(table.homes))
+        group, cost = matched_groups(table.codes, each, k, prices)
         total += cost
         inside = group >= 0
-        for keys, place in zip(table.keys, table.place, strict=True) if inside.any() else ():
-            members = table.members[inside]
-            rows = members[:, max(place, 0)]
+        for keys, members in table.columns() if inside.any() else ():
+            rows = members[inside]
             for j in (known[i] for i in keys):
-                new = _agreed(sequences[j], group[inside], levels[rows, j], rows)
-                levels[members if place < 0 else rows[:, None], j] = new[:, None]
+                first_level = levels[rows[:, 0], j]
+                new = _agreed(sequences[j], group[inside], first_level, rows[:, 0])
+                levels[rows, j] = new[:, None]
     return levels, total
 
 
-def _make_up_note(codes: np.ndarray, homes: HouseholdRoles, k: int, known: Sequence[str]) -> str:
+def _make_up_note(codes: np.ndarray, homes: Households, k: int, known: Sequence[str]) -> str:
     """Say how many households have the make-up of fewer than k."""
     ids, _ = cell_ids(codes)
     make_up = make_up_of(homes.number, ids)
@@ -256,7 +248,7 @@ def _sequences(
 
 def _levels(
     sequences: Sequence[Hierarchy], group: np.ndarray, levels: np.ndarray,
-    homes: HouseholdRoles | None,
+    homes: Households,
 ) -> np.ndarray:  # fmt: skip
     """Level of every key of every record: the lowest at which its group agrees, int64, (n, m).
 
@@ -268,7 +260,7 @@ def _levels(
     for j, sequence in enumerate(sequences):
         if inside.any():
             levels[inside, j] = _agreed(sequence, group[inside], levels[inside, j], inside)
-        if homes is not None and sequence.name in homes.variables:
+        if sequence.name in homes.variables:
             levels[:, j] = extremes(levels[:, j], homes.number, len(homes))[1][homes.number]
     return levels
 

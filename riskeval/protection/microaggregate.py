@@ -11,7 +11,8 @@ import pandas as pd
 
 from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod, roles_named
-from riskeval.protection.group_households import household_note, with_households
+from riskeval.protection.household.groups import household_note, with_households
+from riskeval.protection.household.once import ONE_BY_ONE, once_a_household, read_known, read_order
 from riskeval.protection.methods import (
     AGGREGATES,
     GROUPINGS,
@@ -31,7 +32,6 @@ from riskeval.protection.numeric import (
     type_notes,
     with_signs,
 )
-from riskeval.protection.once import ONE_BY_ONE, once_a_household, read_known, read_order
 from riskeval.protection.partition import Job, group_all, group_each, is_ordered, one_column
 from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.recovery.columns import names_of

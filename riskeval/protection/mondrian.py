@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import HouseholdRoles, household_roles
+from riskeval.protection.household.layer import Households, read_households
 from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
@@ -73,16 +73,15 @@ def mondrian(
     file = as_file(data, faults, keys=keys, household=household)
     frame, names, household = file.indexed, list(file.roles.keys), file.roles.household
     check(faults, {"k": Whole(1)}, {"k": k})
-    if Whole(1).allows(k) and len(frame) < k:
-        faults.add("k", f"is {k}, the file has {plural(len(frame), 'record')}", hint="Lower k.")
-    homes = household_roles(faults, file, names)
-    if homes is not None and Whole(1).allows(k) and len(homes) < k:
-        faults.add("k", f"is {k}, the file has {plural(len(homes), 'household')}")
+    homes = read_households(faults, file, names)
+    if Whole(1).allows(k) and len(homes) < k:
+        what = f"is {k}, the file has {plural(len(homes), homes.unit)}"
+        faults.add("k", what, hint="Lower k.")
     faults.raise_if_any()
     coded = file.coded(names)
     places, spans = _positions(frame, names, coded.codes, coded.levels)
-    shared = [homes is not None and name in homes.variables for name in names]
-    outer, region = _nested(places, spans, k, np.array(shared), homes)
+    shared = homes.are_shared(names)
+    outer, region = _nested(places, spans, k, shared, homes)
     released = frame.copy(deep=False)
     for j, name in enumerate(names):
         where = outer if shared[j] else region
@@ -106,7 +105,7 @@ def mondrian(
                 n_2=plural(sizes.max(), "record"),
                 k=k,
             ),
-            *([] if homes is None else homes.notes()),
+            *homes.notes(),
         ],
         details={
             "region": region,
@@ -117,10 +116,10 @@ def mondrian(
 
 
 def _nested(
-    places: np.ndarray, spans: np.ndarray, k: int, shared: np.ndarray, homes: HouseholdRoles | None
+    places: np.ndarray, spans: np.ndarray, k: int, shared: np.ndarray, homes: Households
 ) -> tuple[np.ndarray, np.ndarray]:
     """Regions of the household keys (one number for members), and regions of all keys in them."""
-    if homes is None or not shared.any():
+    if not shared.any():
         region = regions(places, spans, k)
         return region, region
     outer = regions(places[homes.first][:, shared], spans[shared], k)[homes.number]

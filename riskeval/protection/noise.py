@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
+from riskeval.protection.household.once import once_a_household, read_order
 from riskeval.protection.methods import NOISE, NoiseMethod, OutlierNoise, RommNoise
 from riskeval.protection.numeric import (
     INTEGERS,
@@ -20,7 +21,6 @@ from riskeval.protection.numeric import (
     type_notes,
     with_numbers,
 )
-from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, protected
 from riskeval.protection.rotation import rotated
 from riskeval.shared.files import read_secret

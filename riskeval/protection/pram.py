@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import HouseholdRoles, household_roles
+from riskeval.protection.household.layer import Households, read_households
 from riskeval.protection.methods import InvariantMatrix
 from riskeval.protection.pram_matrix import (
     Pairs,
@@ -132,12 +132,12 @@ def pram(
         if not any(keeps_frequencies(kind) for kind, _ in plan.values()):
             faults.add("weights", "are used by invariant matrices only", hint="Leave them out.")
     streams = read_secret(faults, seed)
-    homes = household_roles(faults, file, names, declared=household_variables, strata=by)
+    homes = read_households(faults, file, names, declared=household_variables, strata=by)
     faults.raise_if_any()
     job = _Job(plan, _strata(frame, by), weight, homes, streams)
     released = frame.copy(deep=False)
     details: dict[str, Any] = {"matrices": {}, "transitions": {}, "expected_changes": {}}
-    notes = [] if homes is None else homes.notes()
+    notes = homes.notes()
     for name in names:
         codes, levels = encode(frame[name])
         new, drawn = _perturbed(codes, levels, name, job, notes)
@@ -170,7 +170,7 @@ class _Job:
     plan: Mapping[str, tuple[Any, list[tuple[Any, Any]]]]
     strata: tuple[list[str], np.ndarray]
     weight: np.ndarray | None
-    homes: HouseholdRoles | None
+    homes: Households
     streams: Streams
 
 
@@ -189,7 +189,7 @@ def _perturbed(
 ) -> tuple[np.ndarray, _Drawn]:
     """Return new codes of all records and what was drawn; add sentences about it to `notes`."""
     homes = job.homes
-    if homes is not None and name in homes.variables:  # one row per household, then copied
+    if name in homes.variables:  # one row per household, then copied
         rows = homes.first_filled(codes >= 0)
         notes.append(
             message("{name}: once for each of {n}.", name=name, n=plural(len(homes), "household"))

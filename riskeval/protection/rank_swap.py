@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
+from riskeval.protection.household.once import once_a_household, read_order
 from riskeval.protection.numeric import (
     check_strata,
     numeric_names,
@@ -18,7 +19,6 @@ from riskeval.protection.numeric import (
     strata_of,
     with_signs,
 )
-from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.result import Protected, protected
 from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.frames import numbers

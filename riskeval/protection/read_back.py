@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.household.layer import Households
 from riskeval.protection.suppression.attack_back import Attack, suppress_under_attack
 from riskeval.protection.suppression.plan import SuppressionPlan
 from riskeval.protection.suppression.suppress import SuppressionJob, withstanding_notes
@@ -22,17 +22,17 @@ def read_back(
     frame: pd.DataFrame,
     released: pd.DataFrame,
     names: Sequence[str],
-    homes: HouseholdRoles | None,
+    homes: Households,
     k: int,
 ) -> tuple[Recovery, list[str]]:
     """Attack the values that are missing now, by other members, rows, columns and order."""
     hidden = {n: (released[n].isna() & frame[n].notna()).to_numpy() for n in names}
     recovery = recover(
         released,
-        household=None if homes is None else homes.column,
+        household=homes.column,
         original=frame,
         suppressed=pd.DataFrame(hidden),
-        household_variables=[] if homes is None else list(homes.variables),
+        household_variables=homes.variables,
         keys=names,
         k=k,
     )
@@ -40,7 +40,7 @@ def read_back(
         return recovery, []
     below = records_below(recovery)
     hint = "drop what tells them, or give hierarchies with coarser values"
-    hint = f": {hint if homes else 'give household, or ' + hint}" if below else ""
+    hint = f": {hint if homes.column else 'give household, or ' + hint}" if below else ""
     return recovery, [
         f"But {read_back_text(recovery, 'missing value')}, and then "
         f"{plural(below, 'record matches', 'records match')} fewer than {k}{hint}."
@@ -57,7 +57,7 @@ def withstanding(
     frame: pd.DataFrame,
     released: pd.DataFrame,
     names: Sequence[str],
-    homes: HouseholdRoles,
+    homes: Households,
     k: int,
 ) -> tuple[pd.DataFrame, Recovery, list[str]]:
     """Attack what a verb removed, and repair it as local suppression does where records are rare.

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import (
-    HouseholdRoles,
+from riskeval.protection.household.layer import (
+    Households,
     needing_household,
     note_differing,
     read_households,
 )
+from riskeval.protection.household.places import Places, SwapRequest, read_own_risk, read_places
 from riskeval.protection.result import Protected, protected
-from riskeval.protection.swap_places import Places, SwapRequest, read_own_risk, read_places
 from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids
@@ -131,7 +131,6 @@ def record_swap(
     homes = _check(faults, file, request)
     streams = read_secret(faults, seed)
     faults.raise_if_any()
-    assert homes is not None
     places = read_places(frame, homes, request)
     partner, level, must, alone = _paired(places, rate, streams)
     _verify(partner, places)
@@ -181,7 +180,7 @@ def _profiles(similar: str | Sequence[str] | Sequence[Sequence[str]]) -> list[li
     return [list(listed_names(item)) for item in similar]
 
 
-def _check(faults: Faults, file: Microdata, request: SwapRequest) -> HouseholdRoles | None:
+def _check(faults: Faults, file: Microdata, request: SwapRequest) -> Households:
     """Note what is wrong with a request; return the households."""
     frame = file.indexed
     profiles = [name for profile in request.similar for name in profile]
@@ -201,9 +200,7 @@ def _check(faults: Faults, file: Microdata, request: SwapRequest) -> HouseholdRo
     if not len(frame):
         faults.add("data", "have no records")
     homes = read_households(faults, file)
-    if homes is None or not fine:
-        return homes
-    for name in request.shared:
+    for name in request.shared if fine else ():
         codes = file.codes(name)[0] + 1  # missing is a value too
         note_differing(faults, name, codes, homes, "differs within a household")
         if name in request.hierarchy and frame[name].isna().any():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import read_households
+from riskeval.protection.household.layer import read_households
 from riskeval.protection.identifiers import create_new_id
 from riskeval.recovery.columns import names_of
 from riskeval.shared.files import read_secret
@@ -91,14 +91,14 @@ def release_file(
     check_choice(faults, "order", order, ORDERS)
     if household is None and order in ORDERS[1:3]:
         faults.add("order", f"{order!r} without a household", hint="Give household.")
-    homes = None if household is None else read_households(faults, file)
+    homes = read_households(faults, file)
     streams = read_secret(faults, seed)
     faults.raise_if_any()
     rng = streams.at("release", "order")
     # 1. order of the records
     n = len(frame)
     rows = rng.permutation(n) if order == "records" else np.arange(n)
-    if homes is not None and order in ORDERS[1:3]:
+    if order in ORDERS[1:3]:
         place = rng.permutation(len(homes))[homes.number]
         within = rng.random(n) if order == ORDERS[2] else np.arange(n)
         rows = np.lexsort((within, place))

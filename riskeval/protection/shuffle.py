@@ -11,8 +11,8 @@ import pandas as pd
 
 from riskeval.protection.design import design
 from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod
+from riskeval.protection.household.once import once_a_household, read_order
 from riskeval.protection.numeric import read_numbers
-from riskeval.protection.once import once_a_household, read_order
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, protected
 from riskeval.shared.files import read_secret

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import HouseholdRoles, household_roles
-from riskeval.protection.once import magnitude_note, read_order, sums_kept
+from riskeval.protection.household.layer import Households, read_households
+from riskeval.protection.household.once import read_order
 from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, protected
+from riskeval.protection.sums import magnitude_note, sums_kept
 from synthpop.microdata.frame.checks import check_columns, check_weights
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.frame.native import same_library
@@ -96,12 +97,12 @@ def top_bottom_code(
         released[column] = _coded_levels(values, upper, lower)
         used: dict[str, Any] = {"lower": lower, "upper": upper}
     else:
-        homes = household_roles(faults, file, [column])
+        homes = read_households(faults, file, [column])
         faults.raise_if_any()
         if replacement == "mean":
             _check_tails(faults, values, upper, lower, weight, homes)
             faults.raise_if_any()
-        if homes is not None and column in homes.variables:
+        if column in homes.variables:
             shares = 1 / homes.size[homes.number]  # all members together count as one
             weight = shares if weight is None else weight * shares
         released[column], used = _coded_ends(values, upper, lower, replacement, weight)
@@ -154,7 +155,7 @@ def _check_tails(
     upper: Any,
     lower: Any,
     weight: np.ndarray | None,
-    homes: HouseholdRoles | None,
+    homes: Households,
 ) -> None:
     """Note tails whose mean tells a single value."""
     numbers = as_numbers(values)
@@ -162,24 +163,24 @@ def _check_tails(
         if limit is None:
             continue
         tail = numbers > limit if side == "upper" else numbers < limit
-        units = np.flatnonzero(tail) if homes is None else homes.number[tail]
+        units = homes.number[tail]
         distinct, place = np.unique(units, return_inverse=True)
         if not tail.any():
             continue
         sizes = np.abs(numbers[tail]) * (1.0 if weight is None else weight[tail])
         sizes = np.bincount(place.reshape(-1), sizes)
-        what = "record" if homes is None else "household"
         if len(distinct) < LEAST_TAIL:
+            holds = plural(len(distinct), homes.unit)
             faults.add(
                 side,
-                f"the tail holds {plural(len(distinct), what)}, so that its mean tells a value",
+                f"the tail holds {holds}, so that its mean tells a value",
                 hint=f"Choose a limit with at least {LEAST_TAIL} beyond it, or replacement=None.",
             )
         elif sizes.sum() > 0 and sizes.max() > DOMINANT * sizes.sum():
+            share = short_percent(sizes.max() / sizes.sum())
             faults.add(
                 side,
-                f"one {what} has {short_percent(sizes.max() / sizes.sum())} of the tail, so that "
-                "its mean tells the value",
+                f"one {homes.unit} has {share} of the tail, so that its mean tells the value",
                 hint="Choose another limit, or replacement=None.",
             )
 

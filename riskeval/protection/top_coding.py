@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
+from riskeval.protection.household.once import once_a_household, read_order
 from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
@@ -18,8 +19,8 @@ from riskeval.protection.numeric import (
     type_notes,
     with_numbers,
 )
-from riskeval.protection.once import once_a_household, read_order, with_signs_of
 from riskeval.protection.result import Protected, protected
+from riskeval.protection.sums import with_signs_of
 from synthpop.microdata.frame.frames import numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import HouseholdRoles, read_households
+from riskeval.protection.household.layer import Households, read_households
 from riskeval.protection.methods import (
     WEIGHTINGS,
     NoisyWeights,
@@ -113,7 +113,7 @@ def weights(
         before = check_weights(faults, frame[column], column)
     if len(frame) == 0:
         faults.add("data", "have no records")
-    homes = None if household is None else read_households(faults, file)
+    homes = read_households(faults, file)
     streams = read_secret(faults, seed)
     faults.raise_if_any()
     assert before is not None
@@ -126,7 +126,7 @@ def weights(
     kind = "float64" if isinstance(frame[column].dtype, np.dtype) else "Float64"
     released[column] = pd.Series(after, index=frame.index, dtype=kind)
     # 2. what they tell, and what is lost
-    rows = slice(None) if homes is None else homes.first  # members share a weight anyway
+    rows = homes.first  # members share a weight anyway
     shares = [share_shown(values[rows], stratum[rows]) for values in (before, after)]
     design = _design(frame, watched, (before, after), stratum, homes)
     effects = (_kish(before), _kish(after))
@@ -172,7 +172,7 @@ def _changed(
     frame: pd.DataFrame,
     before: np.ndarray,
     stratum: np.ndarray,
-    homes: HouseholdRoles | None,
+    homes: Households,
     change: WeightMethod,
     streams: Streams,
 ) -> tuple[np.ndarray, float | None]:
@@ -180,9 +180,8 @@ def _changed(
     if isinstance(change, RoundedWeights):
         return _round(before, stratum, change.base)
     if isinstance(change, NoisyWeights):
-        unit = np.arange(len(before)) if homes is None else homes.number
-        draws = streams.at("weights", "noise").standard_normal(int(unit.max(initial=-1)) + 1)
-        after = before * np.exp(change.level * draws[unit])
+        draws = streams.at("weights", "noise").standard_normal(len(homes))
+        after = before * np.exp(change.level * draws[homes.number])
         sums = np.bincount(stratum, before) / np.bincount(stratum, after)
         after = after * sums[stratum]
     else:
@@ -221,12 +220,8 @@ def _smooth(frame: pd.DataFrame, before: np.ndarray, predictors: Sequence[str]) 
     return np.asarray(np.exp(matrix @ coefficients))
 
 
-def _one_for_members(
-    before: np.ndarray, after: np.ndarray, homes: HouseholdRoles | None
-) -> np.ndarray:
+def _one_for_members(before: np.ndarray, after: np.ndarray, homes: Households) -> np.ndarray:
     """Give the members of households with one weight their mean new weight."""
-    if homes is None:
-        return after
     lowest, highest = extremes(before, homes.number, len(homes))
     alike = (lowest == highest)[homes.number]
     mean = (np.bincount(homes.number, after) / homes.size)[homes.number]
@@ -238,7 +233,7 @@ def _design(
     watched: Sequence[str],
     before_and_after: tuple[np.ndarray, np.ndarray],
     stratum: np.ndarray,
-    homes: HouseholdRoles | None,
+    homes: Households,
 ) -> pd.DataFrame:
     rows = []
     for name in watched:
@@ -248,8 +243,7 @@ def _design(
         for w in before_and_after:
             mean = float(np.average(y[filled], weights=w[filled])) if filled.any() else np.nan
             linearised = np.where(filled, y - mean, 0.0) / w[filled].sum()
-            unit = None if homes is None else homes.number
-            variance = design_variance(linearised, w, strata=stratum, cluster=unit)
+            variance = design_variance(linearised, w, strata=stratum, cluster=homes.clusters)
             row += [mean, float(np.sqrt(variance))]
         rows.append(row)
     names = ["variable", "mean_before", "error_before", "mean_after", "error_after"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from riskeval.protection.household import read_households
+from riskeval.protection.household.layer import read_households
 from riskeval.protection.registry import VERBS
 from synthpop.microdata.frame.checks import check_columns, check_names, check_numeric
 from synthpop.microdata.frame.frames import listed_names
@@ -93,7 +93,8 @@ def check_roles(faults: Faults, file: Microdata, roles: SessionRoles) -> None:
     if roles.weights is None and file.weights is not None:
         faults.add("weights", "are an array", hint="Make them a column of the file.")
     if roles.household is not None:
-        read_households(faults, file, declared=roles.household_variables)
+        declared = roles.household_variables
+        read_households(faults, file, declared, declared=declared)
     elif roles.household_variables or roles.household_keys:
         faults.add("household", "is not given", hint="Name the column of household ids.")
     for name in roles.drop:

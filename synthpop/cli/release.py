@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from synthpop.cli import options
 from synthpop.microdata.messages.errors import Faults
-from synthpop.microdata.runs.command import Facts, LedgerFolder
+from synthpop.microdata.runs.command import Facts, FailOnLimit, LedgerFolder, end_by
 from synthpop.microdata.runs.output import answer, progress, say
 
 
@@ -22,10 +23,10 @@ def release(
     sample: Annotated[
         int | None, typer.Option(help="Release so many households at random, with weights.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     language: options.Language = "en",
     ledger: LedgerFolder = None,
     facts: Facts = None,
+    fail_on_limit: FailOnLimit = False,
 ) -> None:
     """Make the folder that may leave: data, dictionary, external page, verdict, list of contents.
 
@@ -55,11 +56,14 @@ def release(
 
     with progress() as listener:
         request = ReleaseRequest(
-            tuple(formats or ("parquet",)), sample, language, title, tell, listener,
+            tuple(formats or ("parquet",)), sample, language, tell, listener,
             ledger_request(ledger, others), about,
         )  # fmt: skip
         release_population(place(folder), target, request)
     files = sorted(path.name for path in target.iterdir())
     say(f"Wrote {target}: {', '.join(files)}.")
-    say((target / "verdict.json").read_text(encoding="utf-8"))
-    answer(folder=target, files=files)
+    verdict = (target / "verdict.json").read_text(encoding="utf-8")
+    say(verdict)
+    level = json.loads(verdict)["level"]
+    answer(folder=target, files=files, level=level)
+    end_by([level], fail_on_limit)

@@ -57,7 +57,6 @@ class ReleaseRequest:
     formats: Sequence[str] = ("parquet",)
     sample: int | None = None  # draw so many households (persons where there are none)
     language: str = "en"
-    title: str | None = None
     on_losses: Callable[[list[str]], None] = lambda _: None
     listener: Listener = silent
     ledger: LedgerRequest | None = None  # asked before anything is written, and told after
@@ -118,10 +117,9 @@ def release_population(folder: Place | str, target: Path | str, request: Release
         levels.append(verdict.level)
         first = next(iter(populations.values()))
         rows = _write_page(home, first, draft, request, (verdict, notes))
-        about = {"title": request.title, **request.about} if request.title else request.about
         write_passport(draft, Passport(
             True, facts, dictionary, [str(step["type"]) for step in first.manifest.identity.recipe],
-            rows, verdict.for_others(), about, types, _weights(frame), request.language,
+            rows, verdict.for_others(), request.about, types, _weights(frame), request.language,
         ))  # fmt: skip
         request.listener(Event("end", "release", len(populations), len(populations)))
         return {"synthetic": True, "data": facts}
@@ -197,8 +195,7 @@ def _write_page(
     rows: list[Mapping[str, str]] = []
     if (home / FILE).exists():
         source = load_report(home)
-        if request.title is not None:
-            source = replace(source, title=request.title)
+        source = replace(source, title=request.about.get("title", source.title))
         language = request.language
         write_stored(draft / PAGE, source, population, audience="external", language=language)
         with use_language(request.language):

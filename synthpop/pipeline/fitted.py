@@ -36,6 +36,7 @@ from synthpop.pipeline.fitted_recipe import FittedRecipe
 from synthpop.pipeline.identity import check_described, identity_of
 from synthpop.pipeline.known_totals import at_scale, scales_of
 from synthpop.pipeline.learn import Earlier, learn
+from synthpop.pipeline.refits import RecipeRefits
 from synthpop.pipeline.replicates import (
     NOISE_ONLY,
     BootstrapReplicates,
@@ -335,6 +336,13 @@ class FittedPipeline(FittedRecipe):
         return replace(
             fitted, stages=self.stages, survey_stages=self.survey_stages, prepared=self.prepared
         )
+
+    def refits(self) -> RecipeRefits:
+        """Return what learns the recipe again from other surveys, in other processes too.
+
+        `riskeval.audit` makes use of it.
+        """
+        return RecipeRefits(self, self.refit)
 
     def replicates(
         self,

@@ -59,6 +59,7 @@ FITTED: dict[str, Call] = {
     **plain("derived_survey disclosed fallbacks origin pooling steps summary to_frame"),
     **plain("__repr__ _repr_html_"),
     "refit": lambda it, to: it.refit(it.survey),
+    "refits": lambda it, to: [str(part) for part in it.refits().parts],
     "save": lambda it, to: [it.save(to / "fit", accept="test"), load_fitted(to / "fit")],
     "simulate": lambda it, to: [it.simulate(scale=SCALE), it.simulate(scale=SCALE, out=to / "p")],
     "replicates": lambda it, to: [

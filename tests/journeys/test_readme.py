@@ -31,6 +31,7 @@ from tests.journeys.journey import (
     Journey,
     JourneyOf,
     assert_an_answer,
+    minimal,
 )
 
 TEXT = README.read_text(encoding="utf-8")
@@ -208,6 +209,9 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     "riskeval.assess_synthetic": lambda it: riskeval.assess_synthetic(
         it.survey, it.population, KEYS, ["netIncome"]
     ),
+    "riskeval.audit(pipeline, survey)": lambda it: riskeval.audit(
+        minimal(), it.survey, n_refits=20, n_targets=5, seed=1
+    ),
     "riskeval.Scenario": lambda it: riskeval.intruder_scenarios(
         it.survey, it.population, riskeval.Scenario(KEYS, "netIncome")
     ),
@@ -241,6 +245,7 @@ ELSEWHERE = {
     ),
     "synthpop zones FOLDER": "a folder of PopulationSim: `test_populationsim.py`",
     "synthpop sample": "is run with synthpop export",
+    "riskeval audit RUNFILE": "`tests/riskeval/auditing/test_command.py`",
     "synthpop mock FILE": "is run with synthpop.mock",
     **dict.fromkeys(
         ('fitted.save(folder, accept="why")', "fitted.disclosed()"), "are run with load_fitted"

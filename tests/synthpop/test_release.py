@@ -49,7 +49,7 @@ def made(tmp_path_factory) -> Path:
 
 def test_the_folder_holds_what_may_leave_and_nothing_else(made: Path, tmp_path: Path) -> None:
     done = call("release", made / "p", "--to", "out", "--format", "csv", "--format", "parquet",
-                "--title", "People of nowhere", cwd=tmp_path)  # fmt: skip
+                "--fact", "title=People of nowhere", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {

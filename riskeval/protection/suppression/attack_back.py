@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.household.layer import Households
 from riskeval.protection.result import suppress_cells
 from riskeval.protection.suppression.plan import SuppressionPlan
 from riskeval.recovery.columns import Evidence, HomesOfRecords, read_column
@@ -42,7 +42,7 @@ class Attack:
     """What an intruder has: the file, and what is known about its columns."""
 
     frame: pd.DataFrame  # the file before suppression
-    homes: HouseholdRoles | None
+    homes: Households
     plan: SuppressionPlan  # its keys stand in the order of the columns of codes
 
     @property
@@ -68,11 +68,6 @@ class Attack:
         return released
 
     @property
-    def household_variables(self) -> tuple[str, ...]:
-        """Keys that are the same for all members."""
-        return () if self.homes is None else self.homes.variables
-
-    @property
     def strata(self) -> list[str]:
         """Columns that weights may tell."""
         return [name for name in self.plan.strata if name not in self.names]
@@ -81,33 +76,33 @@ class Attack:
         """Let the intruder fill the holes of the released file."""
         return recover(
             released,
-            household=None if self.homes is None else self.homes.column,
+            household=self.homes.column,
             weights=self.plan.weights,
             strata=self.strata,
             components=self.plan.components,
             original=self.frame,
             suppressed=pd.DataFrame(hidden, columns=list(self.names)),
-            household_variables=self.household_variables,
+            household_variables=self.homes.variables,
             rules=ATTACK_RULES,
         )
 
     @cached_property
     def evidence(self) -> Evidence:
         """The file before suppression, coded once for all rounds."""
-        homes, nothing = self.homes, np.zeros(len(self.frame), dtype=bool)
+        homes, nothing = self.homes.clusters, np.zeros(len(self.frame), dtype=bool)
         columns = {
             str(name): read_column(self.frame[name], nothing)
             for name in self.frame
-            if homes is None or name != homes.column
+            if name != self.homes.column
         }
-        return Evidence(columns, None if homes is None else HomesOfRecords(homes.number))
+        return Evidence(columns, None if homes is None else HomesOfRecords(homes))
 
     def read_back(self, hidden: np.ndarray) -> list[ReadBack]:
         """Return what the intruder fills rightly, as `run` does, without a table of it."""
         plan, place = self.plan, self.place
         components = {total: tuple(parts) for total, parts in plan.components.items()}
         ways = Ways(
-            CERTAINTY, self.household_variables, None, tuple(plan.weights), tuple(self.strata),
+            CERTAINTY, self.homes.variables, None, tuple(plan.weights), tuple(self.strata),
             components,
         )  # fmt: skip
         cells = {name: hidden[:, j] for name, j in place.items()}
@@ -213,7 +208,7 @@ def outcome_of(
 
 def _hide_pairs(
     start: np.ndarray, result: np.ndarray, short: np.ndarray, roles: np.ndarray,
-    pairs: dict[tuple[int, int], int], homes: HouseholdRoles | None,
+    pairs: dict[tuple[int, int], int], homes: Households,
 ) -> bool:  # fmt: skip
     """Hide values that the visible members of a household tell, each with that of one member.
 
@@ -225,9 +220,8 @@ def _hide_pairs(
     lossy = short | (result < 0).any(axis=1)
     cells = [cell for cell in map(tuple, np.argwhere(roles & lossy[:, None]).tolist())
              if cell not in pairs]  # fmt: skip
-    members = homes.members if homes is not None and cells else []
+    members = homes.members if cells else []
     for row, j in cells:
-        assert homes is not None
         others = members[homes.number[row]]
         others = others[(others != row) & (start[others, j] >= 0)]
         empty = others[result[others, j] < 0]
@@ -250,39 +244,28 @@ def _exposed_keys(tied: np.ndarray, hidden: np.ndarray) -> np.ndarray:
 
 def _locks(codes: np.ndarray, attack: Attack) -> tuple[np.ndarray, np.ndarray]:
     """Cells that stay for now, and cells of household variables; bool, shape (n, m)."""
-    locked = np.zeros(codes.shape, dtype=bool)
-    shared = np.zeros(codes.shape, dtype=bool)
-    if attack.homes is not None:
-        several = attack.homes.size[attack.homes.number] > 1
-        for j, name in enumerate(attack.names):
-            if name in attack.homes.variables:
-                shared[:, j] = True
-                locked[:, j] = several  # another member would tell it
-    return locked, shared
+    homes = attack.homes
+    shared = np.broadcast_to(homes.are_shared(attack.names), codes.shape)
+    return shared & (homes.size > 1)[homes.number, None], shared  # another member would tell it
 
 
-def _with_members(
-    cells: np.ndarray, shared: np.ndarray, homes: HouseholdRoles | None
-) -> np.ndarray:
+def _with_members(cells: np.ndarray, shared: np.ndarray, homes: Households) -> np.ndarray:
     """Cells, and those of all members for household variables; bool, shape (n, m)."""
-    if homes is not None:
-        for j in np.flatnonzero((cells & shared).any(axis=0)):
-            some = np.zeros(len(homes), dtype=bool)
-            some[homes.number[cells[:, j]]] = True
-            cells[:, j] = some[homes.number]
+    for j in np.flatnonzero((cells & shared).any(axis=0)):
+        cells[:, j] = homes.with_members(cells[:, j])
     return cells
 
 
 def _open(
     start: np.ndarray, result: np.ndarray, short: np.ndarray, free: np.ndarray,
-    homes: HouseholdRoles | None,
+    homes: Households,
 ) -> bool:  # fmt: skip
     """Hide one household variable of all members in households with a rare record.
 
     The variable without which most records match is taken. `start` is changed; returns whether
     there was anything to hide.
     """
-    if homes is None:
+    if not free.any():
         return False
     ids, n_cells = cell_ids(result)
     cells, counts = result[first_rows(ids, n_cells)], np.bincount(ids, minlength=n_cells)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import TREATMENTS
-from riskeval.protection.household import read_household_keys
+from riskeval.protection.household.layer import read_household_keys
 from riskeval.protection.targets import PrivacyTarget
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.codes import cell_ids, encode_keys

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import HouseholdRoles, household_roles
+from riskeval.protection.household.layer import Households, read_households
 from riskeval.protection.result import Protected, protected, suppress_cells
 from riskeval.protection.suppression.plan import read_ranks
 from riskeval.recovery.recover import recover
@@ -99,22 +99,21 @@ def suppress_risky(
     check(faults, {"threshold": Between(None, None)}, {"threshold": threshold})
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
-    homes = household_roles(faults, file, names)
+    homes = read_households(faults, file, names)
     faults.raise_if_any()
     # 2. Suppress, attack, and suppress what is at risk after the attack
-    intruder = _Intruder(frame, names, weights, household, homes)
+    intruder = _Intruder(frame, names, weights, homes)
     order = [names[j] for j in np.argsort(-ranks, kind="stable")]
     released, details, notes = _suppressed(intruder, order, numbers, threshold)
     # 3. Say what holds
-    if homes is not None:
-        if homes.variables:
-            notes.append(
-                message(
-                    "{column}: for all members of a household or for none.",
-                    column=join(homes.variables),
-                )
+    if homes.variables:
+        notes.append(
+            message(
+                "{column}: for all members of a household or for none.",
+                column=join(homes.variables),
             )
-        notes += homes.notes()
+        )
+    notes += homes.notes()
     recovery = details["recovery"]
     if recovery.n_right:
         notes.append(
@@ -199,23 +198,20 @@ class _Intruder:
     frame: pd.DataFrame
     names: Sequence[str]
     weights: str | None
-    household: str | None
-    homes: HouseholdRoles | None
+    homes: Households
 
     def risk(self, released: pd.DataFrame) -> np.ndarray:
         """Individual risk of each record on the columns, float64, shape (n,)."""
         from riskeval.measures.individual import individual_risk
 
         names, weights = list(self.names), self.weights
-        return individual_risk(released, names, weights=weights, household=self.household).risk
+        return individual_risk(released, names, weights=weights, household=self.homes.column).risk
 
     def hide(
         self, released: pd.DataFrame, hidden: dict[str, np.ndarray], name: str, above: np.ndarray
     ) -> int:
         """Suppress a column in `released`; return the number of records above the threshold."""
-        rows = above
-        if self.homes is not None and name in self.homes.variables:
-            rows = np.bincount(self.homes.number, above, len(self.homes))[self.homes.number] > 0
+        rows = self.homes.with_members(above) if name in self.homes.variables else above
         hidden[name] = (hidden[name] | rows) & self.frame[name].notna().to_numpy()
         released[name] = suppress_cells(self.frame[name], hidden[name])
         return int(above.sum())
@@ -223,7 +219,7 @@ class _Intruder:
     def attack(self, released: pd.DataFrame, hidden: dict[str, np.ndarray]) -> Recovery:
         """Read back what the rest of the file tells."""
         return recover(
-            released, household=self.household, weights=self.weights, original=self.frame,
+            released, household=self.homes.column, weights=self.weights, original=self.frame,
             suppressed=pd.DataFrame(hidden),
         )  # fmt: skip
 

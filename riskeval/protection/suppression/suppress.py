@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod, roles_named
-from riskeval.protection.household import HouseholdRoles, household_roles
+from riskeval.protection.household.layer import Households, read_households
 from riskeval.protection.result import Protected, protected
 from riskeval.protection.suppression.attack_back import (
     Attack,
@@ -188,7 +188,7 @@ def local_suppression(
     plan.check(faults, frame)
     ranks = read_ranks(faults, names, importance)
     faults.raise_if_any()
-    homes = household_roles(
+    homes = read_households(
         faults, file, names, declared=plan.household_variables, strata=plan.strata
     )
     codes, strata_codes = file.coded(names).codes, stratum_codes(frame, plan.strata)
@@ -309,15 +309,15 @@ class SuppressionJob:
 def _households_first(
     codes: np.ndarray,
     names: list[str],
-    homes: HouseholdRoles | None,
+    homes: Households,
     household_keys: list[str],
     k: int,
 ) -> tuple[np.ndarray, int]:
     """Codes with rare households hidden, and how many were rare before."""
-    if homes is None or not household_keys:
+    if not household_keys:
         return codes, 0
     columns = [names.index(name) for name in household_keys]
-    shared = [j for j, name in enumerate(household_keys) if name in homes.variables]
+    shared = np.flatnonzero(homes.are_shared(household_keys)).tolist()
     rare = rare_households(codes[:, columns], homes, shared, k, codes[:, columns])
     hidden = hide_rare_households(codes[:, columns], homes, shared, k)
     start = codes.copy()
@@ -432,14 +432,14 @@ def withstanding_notes(outcome: Outcome, below: int) -> list[str]:
 def _household_notes(
     outcome: Outcome,
     codes: np.ndarray,
-    homes: HouseholdRoles | None,
+    homes: Households,
     plan: SuppressionPlan,
     rare: int,
 ) -> list[str]:
-    if homes is None or not plan.household_keys:
-        return [] if homes is None else homes.notes()
+    if not plan.household_keys:
+        return homes.notes()
     columns = [plan.keys.index(name) for name in plan.household_keys]
-    shared = [j for j, name in enumerate(plan.household_keys) if name in homes.variables]
+    shared = np.flatnonzero(homes.are_shared(plan.household_keys)).tolist()
     still_rare = rare_households(
         outcome.believed[:, columns], homes, shared, plan.k, codes[:, columns]
     )

@@ -31,13 +31,12 @@ def codebook(passport: Any, files: Sequence[Path]) -> bytes:
         "{http://www.w3.org/XML/1998/namespace}lang": passport.language,
     })  # fmt: skip
     _study(root, passport)
-    tables = {
-        str(table["name"]): [path for path in files if path.stem == table["name"]]
-        for table in passport.data
-    }
-    for number, table in enumerate(passport.data, 1):
-        _file(root, number, table, tables[str(table["name"])])
-    _variables(root, passport)
+    parts = [
+        (path, table) for table in passport.data for path in files if path.stem == table["name"]
+    ]
+    for number, (path, table) in enumerate(parts, 1):
+        _file(root, number, path, table)
+    _variables(root, passport, [table for _, table in parts])
     ET.indent(root)
     written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return written + b"\n"
@@ -79,24 +78,24 @@ def _study(root: ET.Element, passport: Any) -> None:
         _add(use, "conditions", about["licence"])
 
 
-def _file(root: ET.Element, number: int, table: Mapping[str, Any], files: Sequence[Path]) -> None:
+def _file(root: ET.Element, number: int, path: Path, table: Mapping[str, Any]) -> None:
+    """Describe a file: each format of a table by itself, as the specification asks for."""
     text = _add(_add(root, "fileDscr", ID=f"F{number}"), "fileTxt")
-    for path in files:
-        _add(text, "fileName", path.name)
+    _add(text, "fileName", path.name)
     size = _add(text, "dimensns")
     _add(size, "caseQnty", str(table["records"]))
     _add(size, "varQnty", str(len(table["columns"])))
-    _add(text, "fileType", ", ".join(path.suffix.lstrip(".") for path in files))
+    _add(text, "fileType", path.suffix.lstrip("."))
 
 
-def _variables(root: ET.Element, passport: Any) -> None:
-    """Describe each column once, with the files that have it."""
+def _variables(root: ET.Element, passport: Any, tables: Sequence[Mapping[str, Any]]) -> None:
+    """Describe each column once, with the files that have it; a table for each file."""
     described = _add(root, "dataDscr")
-    names = dict.fromkeys(str(name) for table in passport.data for name in table["columns"])
+    names = dict.fromkeys(str(name) for table in tables for name in table["columns"])
     for number, name in enumerate(names, 1):
         variable = passport.dictionary.variables.get(name, Variable(name))
         files = " ".join(
-            f"F{place}" for place, table in enumerate(passport.data, 1)
+            f"F{place}" for place, table in enumerate(tables, 1)
             if name in map(str, table["columns"])
         )  # fmt: skip
         kind = passport.types.get(name, "text")

@@ -157,16 +157,18 @@ def crate(folder: Path, passport: Passport) -> dict[str, Any]:
     made = {
         "@id": "#making", "@type": "CreateAction", "name": "Making of this release",
         "description": " ".join(passport.method) or "Not described.",
-        "instrument": {"@id": "#software"}, "result": [{"@id": path.name} for path in files],
+        "instrument": {"@id": "#software"}, "result": _one_or_more([path.name for path in files]),
     }  # fmt: skip
     root: dict[str, Any] = {
         "@id": "./", "@type": "Dataset", "name": str(passport.title),
         "description": str(passport.description), "datePublished": date.today().isoformat(),
         "license": {"@id": licence if url else "#licence"},
-        "hasPart": [{"@id": path.name} for path in files],
+        "hasPart": _one_or_more([path.name for path in files]),
         "mentions": {"@id": "#making"}, "keywords": _keywords(passport),
-        "variableMeasured": [{"@id": f"#figure-{n}"} for n, _ in enumerate(passport.judged, 1)],
     }  # fmt: skip
+    if passport.judged:
+        figures = [f"#figure-{n}" for n in range(1, len(passport.judged) + 1)]
+        root["variableMeasured"] = _one_or_more(figures)
     entities: list[dict[str, Any]] = [
         {"@id": CRATE, "@type": "CreativeWork", "about": {"@id": "./"},
          "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"}},
@@ -194,6 +196,12 @@ def crate(folder: Path, passport: Passport) -> dict[str, Any]:
          "encodingFormat": KINDS.get(path.suffix, "application/octet-stream")} for path in files
     ]  # fmt: skip
     return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": entities}
+
+
+def _one_or_more(names: Sequence[str]) -> dict[str, str] | list[dict[str, str]]:
+    """Return links to entities: one by itself, as the profile asks for, or a list."""
+    links = [{"@id": name} for name in names]
+    return links[0] if len(links) == 1 else links
 
 
 def croissant(folder: Path, passport: Passport) -> dict[str, Any]:

@@ -206,6 +206,20 @@ def interval_dot(
     return _svg(SPARK, text, body)
 
 
+def roc_curve(points: Sequence[tuple[float, float]], text: str) -> str:
+    """Return a ROC curve: shares of false alarms and of true ones, with the line of guessing."""
+    size, left, top = 150.0, float(LEFT), float(TOP)
+    x, y = np.asarray(points, dtype=float).T
+    body = f'<path class="zero" d="M{left} {top + size}L{left + size} {top}"/>'
+    for share in (0.0, 0.5, 1.0):
+        across, down = left + share * size, top + (1 - share) * size
+        body += f'<path class="grid" d="M{left} {down}H{left + size}M{across} {top}V{top + size}"/>'
+        body += f'<text class="tick end" x="{left - 6}" y="{down + 4}">{number(share)}</text>'
+        body += f'<text class="tick mid" x="{across}" y="{top + size + 16}">{number(share)}</text>'
+    body += _line(left + x * size, top + (1 - y) * size, _kind(True))
+    return _svg((CURVE_WIDTH, CURVE_HEIGHT), text, body, "curve")
+
+
 def before_after(before: ArrayLike, after: ArrayLike, text: str) -> str:
     """Return two distributions over the same classes: columns before, a coloured line after."""
     q, p = (np.nan_to_num(np.asarray(values, dtype=float)) for values in (before, after))

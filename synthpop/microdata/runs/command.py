@@ -57,6 +57,11 @@ Facts = Annotated[
         "data), date, despite (reason to release although it objects)."
     ),
 ]  # fmt: skip
+OBJECTION = 3
+"""Exit status with ``--fail-on-limit`` unless no objection was found by what was tried."""
+FailOnLimit = Annotated[
+    bool, typer.Option("--fail-on-limit", help="End with status 3 unless no objection was found.")
+]
 Written = Annotated[Path | None, typer.Argument(help="File to write; its ending says the format.")]
 Workers = Annotated[str, typer.Option(help='Threads, "processes:4" or "dask://host:port".')]
 
@@ -191,6 +196,15 @@ class Stopped(SystemExit):
     def __init__(self, status: int) -> None:
         super().__init__(status)
         self.status = status
+
+
+def end_by(levels: Iterable[str], fail_on_limit: bool) -> None:
+    """End with a status of its own unless no objection was found to any file.
+
+    levels: of verdicts
+    """
+    if fail_on_limit and any(level != "no objection found by what was tried" for level in levels):
+        raise typer.Exit(OBJECTION)
 
 
 def guarded(application: Callable[[], Any], name: str, stopped: str = "") -> None:

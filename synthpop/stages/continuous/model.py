@@ -10,14 +10,16 @@ import numpy as np
 
 from synthpop.conditional.distribution import ClassDistribution, distribution_table
 from synthpop.conditional.draw import systematic_uniforms
+from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.make_up import MakeUp
 from synthpop.microdata.frame.block import Block, Fallback
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import formatted, plural
 from synthpop.models.decimals import rounded
+from synthpop.models.heaps import Heaps
 from synthpop.stages.base import StageModel, StratumPooling
-from synthpop.stages.continuous.binned import WithinClass, drawing_bounds
+from synthpop.stages.continuous.binned import Classes, WithinClass, drawing_bounds
 from synthpop.stages.continuous.distributions import (
     codes_of_rows,
     distributions_of_cells,
@@ -49,6 +51,7 @@ class ContinuousModel(ClassDistribution, StageModel):
     decimals: int | None = None
     make_up: MakeUp | None = None
     means: GroupMeans | None = None
+    heaps: Heaps | None = None
 
     def poolings(self) -> Mapping[str, StratumPooling]:
         """Return how strata borrow from each other, in the classes and in the values."""
@@ -81,6 +84,41 @@ def above_upper(label: str, method: ValueMethod, values: np.ndarray) -> tuple[Fa
         upper=formatted(upper, "g"),
     )
     return (Fallback(label, "all", what),)
+
+
+def unrounded_values(
+    classes: Classes,
+    design: ModelDesign,
+    laws: tuple[WithinClass, TopClass | None, Values | None],
+    rng: np.random.Generator,
+) -> np.ndarray | None:
+    """Return values as the classes of the sample persons draw them, shape (n,).
+
+    None where they are counts, or copies of values of the sample; `rng` is left as it is.
+    """
+    within, tail, regression = laws
+    if regression is not None and regression.rule.draw not in ("empirical", "local", "normal"):
+        return None
+    # 1. Evenly spread inside the classes, whoever the person is.
+    rng = rng.spawn(1)[0]
+    order = np.lexsort((rng.random(len(classes.codes)), classes.codes))
+    count = np.bincount(classes.codes, minlength=len(classes.low))
+    first = np.repeat(np.cumsum(count) - count, count)
+    ranks = np.empty(len(order))
+    ranks[order] = (np.arange(len(order)) - first + 0.5) / np.repeat(count, count)
+    drawn = within.draw(classes.codes.astype(np.int16), ranks)
+    # 2. The last class from the tail, or from the regression.
+    top = np.flatnonzero(classes.codes == len(classes.low) - 1)
+    if tail is not None:
+        drawn[top] = tail.draw(ranks[top], None)
+    if regression is not None:
+        for group in np.unique(design.strata[top]).tolist():
+            persons = top[design.strata[top] == group]
+            cells, rows = np.unique(design.digits[persons], axis=0, return_inverse=True)
+            distributions = distributions_of_cells(regression, group, cells)
+            rows = rows.reshape(-1)  # numpy 2.0 returns a column
+            drawn[persons] = draw_values(regression.rule, distributions, rows, rng)
+    return drawn
 
 
 def group_draws(
@@ -137,12 +175,19 @@ def draw_persons(
     if model.values is not None:
         codes = codes_of_rows(model.encodings, block, rows, len(table))
         values[top] = _draw_modelled(model, block, codes, rows[top], rng, label=label, by=by)
-    # 4. Decimals as the survey has them; no value leaves its class.
+    # 4. Heaps and decimals as the survey has them; no value leaves its class.
+    ends = drawing_bounds(model.low, model.high)
+    if model.values is not None:
+        for end in ends:
+            end[-1] = np.nan
+    if model.heaps is not None:
+        kinds = None
+        if model.heaps.term is not None:
+            codes = codes_of_rows(model.encodings, block, rows, len(table))
+            kinds = model.encodings.term_digits(codes)[:, model.heaps.term][rows]
+        low, high = (end[classes] for end in ends)
+        values = model.heaps.round(values, kinds, rng.random(len(values)), low, high)
     if model.decimals is not None:
-        ends = drawing_bounds(model.low, model.high)
-        if model.values is not None:
-            for end in ends:
-                end[-1] = np.nan
         values = rounded(values, model.decimals, classes, ends)
     value_field, *limit_fields = model.fields
     limits = zip(limit_fields, (model.low, model.high), strict=False)

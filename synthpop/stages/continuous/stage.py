@@ -44,6 +44,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import NONE, Instance, OneOf, check
 from synthpop.microdata.statistics.streams import Streams
 from synthpop.models.decimals import decimals_of
+from synthpop.models.heaps import Heaps
 from synthpop.stages.base import DECIMALS, BlockStage, check_in_survey, check_numeric_field
 from synthpop.stages.continuous.binned import Classes, WithinClass
 from synthpop.stages.continuous.binned_method import Binned
@@ -56,6 +57,7 @@ from synthpop.stages.continuous.model import (
     draw_persons,
     group_draws,
     new_fields,
+    unrounded_values,
 )
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 from synthpop.stages.entry import StageEntry
@@ -114,6 +116,12 @@ class Continuous(BlockStage):
     decimals : "survey", int or None
         Decimals of the values: as many as the survey has (up to six), so many, or all that the
         draws have. No value becomes zero by rounding, and none leaves its class.
+    heaps : "survey" or None
+        Whether values are rounded as respondents round them: as often to multiples of 5, 10, 50,
+        100, ... (and of 12, 60, 120, ...: yearly amounts of monthly ones) as in the survey, by the
+        size of the value and by the predictor that tells most about it
+        (`synthpop.models.heaps.Heaps`). Nothing is rounded where the survey has no more multiples
+        than by chance, nor with methods whose values are whole or copied ("pmm").
 
     Notes
     -----
@@ -123,9 +131,10 @@ class Continuous(BlockStage):
     Two uniform numbers per person from the stream (stage, variable, stratum, block), spread
     evenly: that of the class within cells of predictors, that of the value within classes (see
     `synthpop.conditional.draw`); around a regression one more for each value (counts: as many as
-    the generator's own Poisson and gamma draws take). With fewer than 20 sample values in the top
-    class even so, the tail falls back to uniform draws. This, strata without a model of their own,
-    and persons whose combination of predictors is not observed in the sample are recorded.
+    the generator's own Poisson and gamma draws take); one more where values are heaped. With fewer
+    than 20 sample values in the top class even so, the tail falls back to uniform draws. This,
+    strata without a model of their own, and persons whose combination of predictors is not
+    observed in the sample are recorded.
 
     Examples
     --------
@@ -147,6 +156,7 @@ class Continuous(BlockStage):
     by: str | None = None
     decimals: int | str | None = "survey"
     means_by: str | None = None
+    heaps: str | None = "survey"
 
     OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"method": METHODS, "pooling": PoolingOptions}
 
@@ -161,6 +171,7 @@ class Continuous(BlockStage):
         by: str | None = None,
         decimals: int | str | None = "survey",
         means_by: str | None = None,
+        heaps: str | None = "survey",
         **options: Unpack[MethodOptions],
     ) -> None:
         chosen = (
@@ -168,7 +179,8 @@ class Continuous(BlockStage):
             if options
             else method
         )
-        values = (name, chosen, predictors, numeric, by_household, pooling, by, decimals, means_by)
+        forms = (by_household, pooling, by, decimals, means_by, heaps)
+        values = (name, chosen, predictors, numeric, *forms)
         for option, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, option.name, value)
         self.__post_init__()  # a run file sets the options without `__init__`
@@ -216,6 +228,7 @@ class Continuous(BlockStage):
         options = {
             "by_household": OneOf(None, *GIVEN_MEMBERS, *FORMS),
             "decimals": DECIMALS,
+            "heaps": OneOf("survey", None),
             "means_by": Instance(str, "the name of a predictor") | NONE,
         }
         check(faults, options, self, label=self.label)
@@ -281,6 +294,11 @@ class Continuous(BlockStage):
             means = group_means(self.means_by, encodings, design.digits, *args)
             top = classes.codes == len(classes.low) - 1
             means, tail = means.with_top(tail, design.digits[top], capped[top], sample.weights[top])
+        heaps = None
+        if self.heaps is not None and decimals is not None:
+            drawn = unrounded_values(classes, design, (within, tail, regression), rng)
+            if drawn is not None:
+                heaps = Heaps.fit(values, drawn, sample.weights, int(decimals), design.digits)
         class_notes = self._notes(classes, sequence, sample)
         fractions = self.by_household == "mean" or not (decimals == 0 or self.draws.is_count)
         notes = (
@@ -305,6 +323,7 @@ class Continuous(BlockStage):
             decimals=None if decimals is None else int(decimals),
             make_up=make_up,
             means=means,
+            heaps=heaps,
         )
 
     def _fit_values(

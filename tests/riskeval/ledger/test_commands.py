@@ -56,6 +56,9 @@ def test_files_are_recorded_checked_and_made_consistent(tmp_path: Path) -> None:
     assert answer["verdict"]["level"] == "do not publish"
     assert answer["after"]["level"] == "no objection found by what was tried"
     assert len(pd.read_parquet(tmp_path / "c.parquet")) == len(suppressed(1, 2, 3))
+    for file, status in (("b.parquet", 3), ("c.parquet", 0)):
+        done = call("ledger", "check", "L", file, *OPTIONS, "--fail-on-limit", cwd=tmp_path)
+        assert done.returncode == status, done.stderr
     again = call("ledger", "check", "L", "b.parquet", *OPTIONS, "--consistent", "c.parquet",
                  cwd=tmp_path)  # fmt: skip
     assert again.returncode == 1

@@ -358,3 +358,36 @@ def test_an_empty_ledger_cannot_say_that_all_is_well(two, tmp_path: Path) -> Non
     check = Ledger(tmp_path / "none").check(two[0], keys=KEYS)
     assert check.verdict.level == "cannot judge"
     assert not (tmp_path / "none").exists()
+
+
+def test_what_has_changed_between_waves_tells_more_than_one_of_them(tmp_path: Path) -> None:
+    """A fifth of the persons change jobs: who knows both jobs recognises more of them."""
+    people = survey()
+    rng = np.random.default_rng(4)
+    rows = rng.random(len(people)) < 0.2
+    later = people.assign(age=people["age"] + 1)
+    later.loc[rows, "pl030"] = rng.choice(people["pl030"].cat.categories, rows.sum())
+    keys = ["db040", "rb090", "pl030"]
+    both = later[keys].assign(before=people["pl030"]).astype(str)
+    naive = int((both.groupby(list(both))["before"].transform("size") < K).sum())
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.add(shuffled(people), "2025", keys=keys, household="db030",
+               facts=ReleaseFacts(wave="2025"))  # fmt: skip
+    check = ledger.check(shuffled(later), keys=keys, household="db030", wave="2026", k=K)
+    assert int(check.below.sum()) == pytest.approx(naive, rel=0.03)
+    assert int(check.below.sum()) > int(check.below_alone.sum()) + 30
+    found = next(one for one in check.verdict.evidence if one.name == "changes between waves")
+    assert found.columns == ("pl030",)
+    changed = int((people["pl030"] != later["pl030"]).sum())
+    assert found.records == pytest.approx(changed, rel=0.05)
+
+
+def test_a_later_wave_in_which_all_grow_older_tells_nothing_more(tmp_path: Path) -> None:
+    people = survey()
+    later = people.assign(age=people["age"] + 1, netIncome=people["netIncome"] * 1.03 + 7)
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.add(shuffled(people), "2025", keys=KEYS, household="db030",
+               facts=ReleaseFacts(wave="2025"))  # fmt: skip
+    check = ledger.check(shuffled(later), keys=KEYS, household="db030", wave="2026", k=K)
+    assert int(check.below.sum()) == int(check.below_alone.sum())
+    assert check.verdict.level == "no objection found by what was tried", check.summary()

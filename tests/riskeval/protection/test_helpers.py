@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.protection.group_households import households_of
 from riskeval.protection.grouping import gower_groups
+from riskeval.protection.household.groups import households_of
+from riskeval.protection.household.tables import make_up_of
 from riskeval.protection.numeric import put_numbers, strata_of, with_signs
-from riskeval.protection.once import magnitude_note
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.release import released_dictionary
 from riskeval.protection.result import suppress_cells, without_lost_categories
+from riskeval.protection.sums import magnitude_note
 from riskeval.protection.suppression.plan import read_subsets
-from riskeval.protection.swap_places import make_up_of
 from riskeval.protection.univariate import consecutive, optimal_groups
 from synthpop.microdata.frame.dictionary import Dictionary, Variable
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval import protect
-from riskeval.protection.household_file import household_file, merge_household_file
+from riskeval.protection.household.file import household_file, merge_household_file
 from riskeval.protection.release import release_file, write_release
 from riskeval.recovery.recover import recover
 from synthpop.microdata.messages.errors import InputError

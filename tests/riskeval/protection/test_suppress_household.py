@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from riskeval import recover
-from riskeval.protection.household import read_households
+from riskeval.protection.household.layer import read_households
 from riskeval.protection.recode import global_recode
 from riskeval.protection.release import release_file
 from riskeval.protection.suppression.households import rare_households
@@ -48,9 +48,8 @@ def test_no_record_is_rare_after_recovery_and_few_more_cells_are_gone(
     assert smallest_count(result.data, keys) >= 3
     assert result.cells_suppressed <= 1.5 * cells
     hidden = result.details["suppressed"]
-    for key in read_households(
-        Faults("t"), Microdata(people, household=household), candidates=keys
-    ).variables:
+    file = Microdata(people, household=household)
+    for key in read_households(Faults("t"), file, keys).variables:
         shares = hidden[key].groupby(people[household]).mean()
         assert set(shares.unique()) <= {0.0, 1.0}  # of all members or of none
 
@@ -191,7 +190,7 @@ def test_rare_households_are_hidden_before_persons():
     keys = ["street", "size", "age", "sex"]
 
     def rare(frame: pd.DataFrame) -> int:
-        homes = read_households(Faults("t"), Microdata(people, household="home"), candidates=keys)
+        homes = read_households(Faults("t"), Microdata(people, household="home"), keys)
         shared = [j for j, key in enumerate(keys) if key in homes.variables]
         by = encode_keys(people, keys).codes
         return rare_households(encode_keys(frame, keys).codes, homes, shared, 2, by)

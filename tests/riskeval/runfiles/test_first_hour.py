@@ -9,11 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from riskeval.cli import OBJECTION, main
+from riskeval.cli import main
 from riskeval.protection.release import release_file
 from riskeval.runfiles.runfile import load_assess_plan, load_protect_plan
 from synthpop.microdata.formats.files import read_table, write_table
 from synthpop.microdata.frame.dictionary import Dictionary, Variable, dictionary_of, with_dictionary
+from synthpop.microdata.runs.command import OBJECTION
 from tests import console
 from tests.small import small_frame
 

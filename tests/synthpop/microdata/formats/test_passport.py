@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pandas as pd
@@ -92,12 +93,42 @@ def test_croissant_describes_files_and_fields(tmp_path: Path) -> None:
         "fileObject": {"@id": "population.csv"}, "extract": {"column": "age"}}  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore")  # of the library
 def test_croissant_is_read_by_its_own_library(tmp_path: Path) -> None:
     library = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
     written(tmp_path, passport())
     dataset = library.Dataset(jsonld=str(tmp_path / CROISSANT))
     assert not dataset.metadata.ctx.issues.errors
     assert len(list(dataset.records("population"))) == 2
+
+
+@pytest.mark.filterwarnings("ignore")  # of the validator
+def test_the_crate_is_valid_by_the_validator_of_its_profile(tmp_path: Path, monkeypatch) -> None:
+    """Required and recommended: the context of a newer version, which a package ships, is used."""
+    http = pytest.importorskip("rocrate_validator.utils.http", reason="roc-validator is absent")
+    crate = pytest.importorskip("rocrate", reason="rocrate, which ships a context, is absent")
+    from rocrate_validator.services import validate
+
+    context = (Path(crate.__file__).parent / "data" / "ro-crate.jsonld").read_text()
+
+    def get(self: object, url: str, **options: object) -> SimpleNamespace:
+        assert url == "https://w3id.org/ro/crate/1.1/context"  # nothing else from the network
+        kind = {"Content-Type": "application/ld+json"}
+        found = {"status_code": 200, "ok": True, "text": context, "headers": kind, "url": url}
+        return SimpleNamespace(**found, content=context.encode(), json=lambda: json.loads(context))
+
+    monkeypatch.setattr(http.HttpRequester, "get", get, raising=False)
+    for place, one in enumerate((passport(), passport(3, language="de"))):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        settings = {"rocrate_uri": str(written(folder, one)), "profile_identifier": "ro-crate-1.1",
+                    "requirement_severity": "RECOMMENDED", "offline": True}  # fmt: skip
+        found = {issue.message for issue in validate(settings).get_issues()}
+        assert found <= {"The organization SHOULD have a URL."}, found  # nobody has told it
+    graph = json.loads((folder / CRATE).read_text())
+    del graph["@graph"][1]["name"]
+    (folder / CRATE).write_text(json.dumps(graph))
+    assert not validate(settings).passed()
 
 
 def test_the_codebook_has_its_parts_in_the_order_of_the_schema(tmp_path: Path) -> None:

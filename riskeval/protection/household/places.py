@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.household.layer import Households
+from riskeval.protection.household.tables import make_up_of
 from synthpop.microdata.frame.codes import cell_ids, encode_keys, extremes
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.methods import Options
@@ -86,7 +87,7 @@ def read_own_risk(
     return values
 
 
-def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest) -> Places:
+def read_places(frame: pd.DataFrame, homes: Households, request: SwapRequest) -> Places:
     """Find who lives where, and how rare each household is there at every level."""
     areas, risks, must = [], [], []
     first_members = frame.iloc[homes.first]
@@ -121,22 +122,6 @@ def read_places(frame: pd.DataFrame, homes: HouseholdRoles, request: SwapRequest
         np.column_stack(must),
         [_numbered(first_members, profile) for profile in request.similar],
     )
-
-
-def make_up_of(of_record: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Number households by the codes of their members in any order, int64, shape (H,)."""
-    order = np.lexsort((codes, of_record))
-    size = np.bincount(of_record)
-    start = np.cumsum(size) - size
-    make_up = np.zeros(len(size), dtype=np.int64)
-    n_kinds = 0
-    for members in np.unique(size):
-        homes = np.flatnonzero(size == members)
-        rows = codes[order[start[homes][:, None] + np.arange(members)]]
-        kinds, place = np.unique(rows, axis=0, return_inverse=True)
-        make_up[homes] = n_kinds + place.reshape(-1)
-        n_kinds += len(kinds)
-    return make_up
 
 
 def _numbered(frame: pd.DataFrame, names: list[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
-from riskeval.protection.household import needing_household, read_households
+from riskeval.protection.household.layer import needing_household, read_households
 from riskeval.protection.result import Protected, own_frame, protected
 from riskeval.protection.top_bottom import top_bottom_code
 from riskeval.recovery.columns import names_of
@@ -55,18 +55,12 @@ def household_file(
     frame, household = file.indexed, file.roles.household
     check_names(faults, frame)
     declared = names_of(variables)
-    others = [] if variables is not None else [str(name) for name in frame if name != household]
-    homes = read_households(faults, file, candidates=others, declared=declared)
+    others = [str(name) for name in frame if name != household]
+    names = declared if variables is not None else others
+    homes = read_households(faults, file, names, declared=declared)
     faults.raise_if_any()
-    assert homes is not None
     shared = [name for name in frame if name in homes.variables and name != household]
-    table = frame[[household, *shared]].iloc[homes.first].reset_index(drop=True)
-    for name in shared:
-        if table[name].isna().any():  # the first member may lack what another has
-            rows = homes.first_filled(frame[name].notna().to_numpy())
-            table[name] = frame[name].take(rows).to_numpy() if len(rows) else table[name]
-            table[name] = table[name].astype(frame[name].dtype)
-    return table
+    return homes.collapse(frame, shared)[[household, *shared]]
 
 
 @same_library

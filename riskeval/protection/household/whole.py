@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.aggregating import squares_lost
-from riskeval.protection.household import HouseholdRoles
+from riskeval.protection.household.layer import Households
 from riskeval.protection.numeric import put_numbers
 from riskeval.protection.result import Protected
 from synthpop.microdata.frame.frames import as_numbers
@@ -35,7 +35,7 @@ class MaskedHouseholds:
 
 
 def mask_whole_households(
-    frame: pd.DataFrame, keys: Sequence[str], k: int, homes: HouseholdRoles, run: Run
+    frame: pd.DataFrame, keys: Sequence[str], k: int, homes: Households, run: Run
 ) -> MaskedHouseholds:
     """Mask the household keys so that at least k households share the values of all members."""
     shared = [name for name in keys if name in homes.variables]

@@ -1,9 +1,13 @@
-"""Households in a file of persons: who belongs together, and which columns members share."""
+"""Households in a file of persons: who belongs together, and what members share.
+
+Methods take a file as it comes. Without a household column every record is a household of one, so
+that no method asks whether there are households.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,21 +28,45 @@ NEARLY = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class HouseholdRoles:
-    """Households of a file."""
+class Households:
+    """Households of a file; where no column names them, each record by itself."""
 
-    column: str  # column of household ids
     number: np.ndarray  # int64 array, shape (n,): household of each record, 0 to H - 1
     first: np.ndarray  # int64 array, shape (H,): first record of each household
     size: np.ndarray  # int64 array, shape (H,): number of records
+    column: str | None = None  # column of household ids
+    ids: pd.Series | None = None  # Series, shape (n,): column of household ids
     # columns of those asked for that are the same for all members, found or declared
-    variables: tuple[str, ...]
+    variables: tuple[str, ...] = ()
     # columns that are the same but for few households, and the numbers of these
-    nearly: Mapping[str, np.ndarray]
-    ids: pd.Series  # Series, shape (n,): column of household ids
+    nearly: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.first)
+
+    @classmethod
+    def of_one(cls, n: int) -> Households:
+        """Every record by itself."""
+        each = np.arange(n)
+        return cls(each, each, np.ones(n, dtype=np.int64))
+
+    @property
+    def unit(self) -> str:
+        """What is counted: households, or records."""
+        return "record" if self.column is None else "household"
+
+    @property
+    def clusters(self) -> np.ndarray | None:
+        """Household of each record, where a column names them."""
+        return None if self.column is None else self.number
+
+    def are_shared(self, names: Sequence[str]) -> np.ndarray:
+        """Which columns are the same for all members, bool, shape (m,)."""
+        return np.array([name in self.variables for name in names], dtype=bool)
+
+    def with_members(self, rows: np.ndarray) -> np.ndarray:
+        """Records with a member among `rows`, all bool, shape (n,)."""
+        return np.bincount(self.number[rows], minlength=len(self))[self.number] > 0
 
     def first_filled(self, filled: np.ndarray) -> np.ndarray:
         """First record with a value, bool (n,), of each household; its first where none has one."""
@@ -46,6 +74,21 @@ class HouseholdRoles:
         with_value = np.flatnonzero(filled)[::-1]
         rows[self.number[with_value]] = with_value
         return rows
+
+    def collapse(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+        """One row per household: the first member, with the first value of `names` that one has."""
+        table = frame.iloc[self.first].reset_index(drop=True)
+        for name in names:
+            if table[name].isna().any() and len(table):
+                rows = self.first_filled(frame[name].notna().to_numpy())
+                table[name] = frame[name].take(rows).array
+        return table
+
+    def expand(self, values: pd.Series, before: pd.Series) -> pd.Series:
+        """Give the value of a household to its members; what was missing stays missing."""
+        copied = values.take(self.number).set_axis(before.index)
+        missing = before.isna()
+        return copied.mask(missing) if missing.any() else copied
 
     @cached_property
     def members(self) -> list[np.ndarray]:
@@ -67,6 +110,7 @@ class HouseholdRoles:
 
     def named(self, numbers: np.ndarray) -> str:
         """Say how many households these are, and the ids of the first of them."""
+        assert self.ids is not None  # without a column no household has two values
         ids: list[Any] = self.ids.to_numpy()[self.first[numbers]].tolist()
         shown = ", ".join(map(str, ids[:SHOWN])) + (
             (", ..." + message("")) if len(ids) > SHOWN else ""
@@ -77,26 +121,31 @@ class HouseholdRoles:
 def read_households(
     faults: Faults,
     file: Microdata,
+    names: Sequence[str] = (),
     *,
-    candidates: Sequence[str] = (),
     declared: Sequence[str] = (),
     strata: Sequence[str] = (),
-) -> HouseholdRoles | None:
-    """Read the households of a file; note faulty ids and variables (then None).
+) -> Households:
+    """Read the households of a file; note faulty ids and variables.
 
-    candidates: columns that become household variables if no household has two values of them.
-        Where at most 2 % of the households with several members have, `notes` of the result names
-        them.
-    declared: columns that must have one value in each household; missing values do not count
+    names: columns of a verb, which become household variables if no household has two values of
+        them. Where at most 2 % of the households with several members have, `notes` names them.
+    declared: columns of `names` that must have one value in each household; missing values do not
+        count
     strata: columns whose combination must be the same for all members
     """
     frame, household = file.indexed, file.roles.household
-    names = dict.fromkeys(listed_names([*candidates, *declared, *strata]))
-    fine = check_columns(faults, frame, names, "household")
-    if household is None or not check_columns(Faults("noted"), frame, [household], "id"):
-        return None  # which was noted when the file was read
-    if not fine:
-        return None
+    alone = Households.of_one(len(frame))
+    for name in declared:
+        check_choice(faults, "household_variables", name, names)
+    if household is None:
+        if len(declared):
+            note_no_household(faults, "household_variables")
+        return alone
+    declared = [name for name in declared if name in names]
+    fine = check_columns(faults, frame, dict.fromkeys(listed_names([*names, *strata])), "household")
+    if not fine or not check_columns(Faults("noted"), frame, [household], "id"):
+        return alone  # an id that is absent was noted when the file was read
     missing = frame[household].isna().to_numpy()
     if missing.any():
         faults.add(
@@ -105,18 +154,17 @@ def read_households(
             rows=np.flatnonzero(missing),
             hint="Give persons who live alone an id of their own, or drop the records.",
         )
-        return None
+        return alone
     number = file.household_index
     n_households = int(number.max(initial=-1)) + 1
     size = np.bincount(number, minlength=n_households)
-    first = first_rows(number, n_households)
-    homes = HouseholdRoles(household, number, first, size, (), {}, frame[household])
+    homes = Households(number, first_rows(number, n_households), size, household, frame[household])
     for name in strata:
         note_differing(faults, name, file.codes(name)[0], homes, "lies in two strata")
     for name in declared:
         note_differing(faults, name, file.codes(name)[0], homes, "differs within a household")
     variables, nearly = list(dict.fromkeys(declared)), {}
-    for name in dict.fromkeys(name for name in candidates if name not in declared):
+    for name in dict.fromkeys(name for name in names if name not in declared):
         codes = file.codes(name)[0]
         if not (codes[size[number] > 1] >= 0).any():  # nobody has another member to agree with
             continue
@@ -126,25 +174,6 @@ def read_households(
         elif len(differs) <= NEARLY * (size > 1).sum():
             nearly[name] = differs
     return replace(homes, variables=tuple(variables), nearly=nearly)
-
-
-def household_roles(
-    faults: Faults,
-    file: Microdata,
-    names: Sequence[str],
-    *,
-    declared: Sequence[str] = (),
-    strata: Sequence[str] = (),
-) -> HouseholdRoles | None:
-    """Read the households of a verb on columns `names`; None where no household is given."""
-    for name in declared:
-        check_choice(faults, "household_variables", name, names)
-    if file.roles.household is None:
-        if len(declared):
-            note_no_household(faults, "household_variables")
-        return None
-    declared = [name for name in declared if name in names]
-    return read_households(faults, file, candidates=names, declared=declared, strata=strata)
 
 
 def note_no_household(faults: Faults, argument: str) -> None:
@@ -164,7 +193,7 @@ def read_household_keys(
     return known
 
 
-def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
+def _differing(codes: np.ndarray, homes: Households) -> np.ndarray:
     """Which households have two filled values, bool, shape (H,)."""
     filled = codes >= 0
     lowest, highest = extremes(codes[filled], homes.number[filled], len(homes))
@@ -172,7 +201,7 @@ def _differing(codes: np.ndarray, homes: HouseholdRoles) -> np.ndarray:
 
 
 def note_differing(
-    faults: Faults, name: str, codes: np.ndarray, homes: HouseholdRoles, what: str
+    faults: Faults, name: str, codes: np.ndarray, homes: Households, what: str
 ) -> None:
     """Note a column with two values in a household; codes below 0 are none."""
     differs = np.flatnonzero(_differing(codes, homes))
