@@ -41,8 +41,7 @@ class KAnonymity(Result):
         estimated to share the key. None without weights.
     visible_violations : dict of int to int
         For each k, the number of records that violate it on the values that they show: a record
-        with all its keys is matched by those that show the same, not by holes of others
-        (treatment "conservative").
+        is matched by those that show the same values, never by holes of others.
     k : int
         The largest k for which the whole file is k-anonymous (the smallest f, rounded down).
     f, F : float64 arrays, shape (n,)
@@ -257,7 +256,7 @@ def anonymity_of_counts(
 def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[int, int]:
     """Violations on the values that records show."""
     table = counts.keys
-    f, _ = match_counts(table, "conservative")
+    f, _ = match_counts(table, "visible")
     return {k: int(table.counts[f < k * (1 - 1e-12)].sum()) for k in limits}
 
 

@@ -201,7 +201,10 @@ class _Search:
     def _try_node(self, node: Node) -> PlanTrial:
         chosen = [options[i - 1] for options, i in zip(self.recodings, node[1:], strict=True) if i]
         k = self.sizes[node[0]]
-        return self._try(self.start, [*chosen, ("local_suppression", {"k": k})])
+        return self._try(
+            self.start,
+            [*chosen, ("local_suppression", {**VERBS["local_suppression"].proposed, "k": k})],
+        )
 
     def _neighbours(self, node: Node) -> list[Node]:
         limits = [len(self.sizes) - 1, *(len(options) for options in self.recodings)]

@@ -6,7 +6,7 @@ A condition is 1 where it holds, 0 where it does not, NaN where a value that it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -287,17 +287,22 @@ def names_of(node: Node | None) -> Iterator[Name]:
                 yield from names_of(item)
 
 
-def always_whole(node: Node) -> bool:
-    """Whether an expression is a whole number for everybody: counts and what is made of them."""
+def always_whole(node: Node, whole: Collection[str] = ()) -> bool:
+    """Whether an expression is a whole number for everybody: counts and what is made of them.
+
+    whole: columns of whole numbers none of which is missing
+    """
     match node:
         case Number(value):
             return value == round(value)
+        case Name(text, None):
+            return text in whole
         case Call("count", _):
             return True
         case Operation(operator, left, right) if operator in "+-*":
-            return always_whole(left) and always_whole(right)
+            return always_whole(left, whole) and always_whole(right, whole)
         case Minus(value):
-            return always_whole(value)
+            return always_whole(value, whole)
     return False
 
 
