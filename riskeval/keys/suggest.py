@@ -94,7 +94,7 @@ class RoleSuggestions(Result):
         """Column of household ids."""
         return next(iter(self._named("household")), None)
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """Return the roles as arguments of `ProtectionSession`, those without a column left out."""
         roles = {
             "keys": list(self.keys),

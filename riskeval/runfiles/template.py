@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.suggest import RoleSuggestions
+from riskeval.protection.registry import VERBS
 from synthpop.microdata.formats.labelled import UserMissing
 from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.frame.frames import as_numbers, is_number
@@ -97,7 +98,7 @@ def _assess(roles: RoleSuggestions) -> list[str]:
 
 
 def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
-    lines = ["[roles]", *_roles(roles)]
+    lines, proposed = ["[roles]", *_roles(roles)], VERBS["local_suppression"].proposed
     for name in roles.keys:
         breaks = _breaks(frame[name])
         if breaks:
@@ -111,12 +112,11 @@ def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
             ]
     lines += [
         "# Suppress single values of keys until every record shares its keys with two others.",
+        "# The target leaves nobody alone with the values that a record shows; without it records",
+        "# pass because others have missing values. The summary names the cells that it costs.",
         "[[step]]",
         'verb = "local_suppression"',
-        "k = 3",
-        "# Some records pass because others have missing values. With this nobody is alone with",
-        "# the values that a record still shows; the summary names the cells that it costs.",
-        '# targets = { "visible k" = 2 }',
+        *(f"{name} = {toml_value(value)}" for name, value in proposed.items()),
         "",
     ]
     if roles.numeric:

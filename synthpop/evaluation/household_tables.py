@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -139,7 +138,7 @@ def _classifier(
     request: FitRequest, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
 ) -> pd.DataFrame:
     """Area under the ROC curve for persons and, where there are households, for households."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     factors = request.categories()
     grids = list(request.plan.grids)
     if not (factors or grids) or not len(population.sizes):
@@ -166,7 +165,9 @@ def _person_features(
     return pd.DataFrame({**codes, **{name: as_numbers(side.frame[name]) for name in grids}})
 
 
-def _auc_row(units: str, auc: float, weights: np.ndarray, m: int, variables: int) -> dict[str, Any]:
+def _auc_row(
+    units: str, auc: float, weights: np.ndarray, m: int, variables: int
+) -> dict[str, object]:
     """Expected |AUC - 1/2| of two samples of one country: variance (1/n + 1/m) / 12."""
     n = effective_size(weights)
     error = float(np.sqrt(2 / np.pi * (1 / n + 1 / m) / 12))

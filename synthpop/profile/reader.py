@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -33,7 +32,7 @@ class SurveyReader(ColumnReader):
         super().__init__(frame, known=known)
         self.weights = self._weights()
         self.relation: str | None = None
-        self.derived: dict[str, dict[str, Any]] = {}  # column -> keys of its stage `Derive`
+        self.derived: dict[str, dict[str, object]] = {}  # column -> keys of its stage `Derive`
         self.further: list[tuple[str, tuple[str, ...]]] = []
 
     def _weights(self) -> np.ndarray:

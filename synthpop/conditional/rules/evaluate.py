@@ -55,17 +55,17 @@ class People:
 
     def codes_of_level(self, text: str) -> tuple[str, int]:
         """Return the one category that has a level, and its code."""
-        places = [
+        positions = [
             (name, code)
             for name, field in self.fields.items()
             if name in self.columns
             for code, level in enumerate(field.levels)
             if level_text(level) == text
         ]
-        if len(places) == 1:
-            return places[0]
-        if places:
-            names = ", ".join(name for name, _ in places)
+        if len(positions) == 1:
+            return positions[0]
+        if positions:
+            names = ", ".join(name for name, _ in positions)
             raise _fault(text, f"is a level of several categories: {names}", "Name the column.")
         levels = [level_text(x) for field in self.fields.values() for x in field.levels]
         hint = did_you_mean(text, [*levels, *self.columns])
@@ -240,8 +240,8 @@ def _with_level(
         return _ordered(operator, _numbers(field, codes), np.full(len(codes), value), 0.0)
     if text not in texts:
         raise _fault(text, f"is not a level of {field.name!r}", did_you_mean(text, texts))
-    place = np.where(codes < 0, np.nan, codes.astype(np.float64))
-    return _ordered(operator, place, np.full(len(codes), texts.index(text)), 0.0)
+    position = np.where(codes < 0, np.nan, codes.astype(np.float64))
+    return _ordered(operator, position, np.full(len(codes), texts.index(text)), 0.0)
 
 
 def _same_level(
