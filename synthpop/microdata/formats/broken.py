@@ -15,6 +15,7 @@ import pandas as pd
 from synthpop.microdata.messages.text import count, join, plural
 
 LINES_READ = 2_000
+SIGNS = ",;\t|"  # between cells
 ARCHIVE = b"PK\x03\x04"
 NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 FEWEST_ROWS = 3
@@ -47,6 +48,14 @@ def check_header(lines: Sequence[str], separator: str) -> list[str]:
     """
     rows = list(islice(csv.reader(lines, delimiter=separator), LINES_READ))
     header = [name.strip() for name in rows[0]] if rows else []
+    if lines and lines[0].lower().startswith("sep="):
+        raise BrokenTextError("line 1 names a separator, no columns", "Delete line 1.")
+    n_cells = [len([cell for cell in row if cell]) for row in rows]
+    others = [(line, n) for line, n in zip(lines[1:], n_cells[1:], strict=False) if line.strip()]
+    of_another = [n < n_cells[0] and any(sign in line for sign in SIGNS) for line, n in others]
+    if separator == " " and of_another and all(of_another):
+        what = f"line 1 ({lines[0]!r}) is a title, no line of names"
+        raise BrokenTextError(what, "Delete the lines before that of the names.")
     twice = [name for name, n in Counter(filter(None, header)).items() if n > 1]
     if twice:
         what = f"line 1 has the name {join(map(repr, twice))} more than once"
@@ -65,6 +74,20 @@ def check_header(lines: Sequence[str], separator: str) -> list[str]:
     if len(header) == 1:
         notes.append("one column only: set the separator if there are more")
     return notes
+
+
+def check_first_record(frame: pd.DataFrame) -> None:
+    """Refuse names that are values of their own columns: those of a file without a line of names.
+
+    Raises BrokenTextError.
+    """
+    names = [str(name).strip() for name in frame.columns]
+    numbers = [NUMBER.fullmatch(name) is not None for name in names]
+    own = [bool((frame.iloc[:LINES_READ, k] == name).any()) for k, name in enumerate(names)]
+    n_texts = sum(found and not is_number for found, is_number in zip(own, numbers, strict=True))
+    if n_texts and any(numbers) and 2 * (n_texts + sum(numbers)) > len(names):
+        what = f"line 1 holds values ({', '.join(names[:4])}), no names"
+        raise BrokenTextError(what, "Put a line with the names of the columns before it.")
 
 
 def check_cells(lines: Sequence[str], separator: str) -> list[str]:

@@ -15,6 +15,7 @@ from synthpop.microdata.formats.broken import (
     check_bytes,
     check_cells,
     check_encoding,
+    check_first_record,
     check_header,
     check_second_header,
     ragged,
@@ -148,6 +149,7 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
         raise ValueError("there is a header but no row")
     notes += check_cells(lines, separator)
     check_second_header(frame)
+    check_first_record(frame)
     _check_columns(frame, options)
     typed, guesses = with_numbers(frame, separator != ",", options)
     typed.attrs["reading"] = [*notes, *guesses]
@@ -235,6 +237,11 @@ def with_numbers(
             notes.append(
                 f"{names} read as text: signs may stand between thousands (set decimal, thousands)"
             )
+    grouped = [j for j, cells in texts.items() if j not in readings and _are_grouped(cells)]
+    grouped = [j for j in grouped if str(frame.columns[j]) not in options.types]
+    if grouped and not notes:
+        names = join(repr(str(frame.columns[j])) for j in grouped)
+        notes.append(f"{names} read as text: signs may stand between thousands (set thousands)")
     commas = [j for j, r in readings.items() if r.mark == ","]
     if commas and options.decimal is None:
         notes.insert(0, f"decimal comma in {join(repr(str(frame.columns[j])) for j in commas)}")
@@ -334,6 +341,13 @@ def _has_thousands(texts: pd.Series, mark: str, declared: str | None) -> str | N
         return None
     has_both = numbers.str.contains(sign, regex=False) & numbers.str.contains(mark, regex=False)
     return sign if declared is not None or has_both.any() else None
+
+
+def _are_grouped(cells: pd.Series) -> bool:
+    """Tell whether all texts are numbers, and some have a sign between thousands."""
+    texts = pd.Series(cells.dropna().unique(), dtype=str).str.strip()
+    grouped = texts.str.fullmatch(r"[+-]?[0-9]{1,3}(?:[., '\u00a0][0-9]{3})+(?:[.,][0-9]+)?")
+    return bool(grouped.any()) and bool((grouped | texts.str.fullmatch(r"[+-]?[0-9]+")).all())
 
 
 def _may_be_thousands(texts: pd.Series, mark: str) -> bool:
