@@ -307,8 +307,8 @@ def _of_households(result: KAnonymity, request: AssessRequest) -> list[Measureme
     k = request.limits.k or 3
     alone = int(((result.households < 2) & (result.f >= k * (1 - 1e-12))).sum())
     few, most = int((result.households < k).sum()), int(VISIBLE * len(result.f))
-    one: dict[str, Any] = {}
-    several: dict[str, Any] = {}
+    one: dict[str, object] = {}
+    several: dict[str, object] = {}
     if request.limits.k is not None:
         one = {"limit": 0.0, "limit_source": "k records of one household hide nobody"}
         several = {"limit": most, "limit_source": VISIBLE_SOURCE}
@@ -331,7 +331,9 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
                 "{blank} every key missing", blank=plural(blank, "record has", "records have")
             )
             most = int(VISIBLE * len(result.f))
-            shown: dict[str, Any] = {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
+            shown: dict[str, object] = (
+                {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
+            )
             measured.append(
                 request.measured(
                     visible(k), result.visible_violations[k], note=text if blank else "", **shown

@@ -51,7 +51,7 @@ class ProtectionMethod(NamedEntry):
         """Whether the method draws at random."""
         return "seed" in self.parameters
 
-    def arguments(self, data: Any) -> dict[str, Any]:
+    def arguments(self, data: Any) -> dict[str, object]:
         """Return the arguments of the example for a file with the columns of the demo survey."""
         return {
             name: value(data) if callable(value) else value for name, value in self.example.items()

@@ -9,6 +9,7 @@ import pandas as pd
 
 from riskeval.keys.suggest import RoleSuggestions
 from riskeval.protection.registry import VERBS
+from synthpop.microdata.formats.labelled import UserMissing
 from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.text import number
@@ -20,9 +21,19 @@ WIDTH = 5
 PLANS = ("assess", "protect")
 
 
-def plan_text(plan: str, frame: pd.DataFrame, roles: RoleSuggestions, path: str) -> str:
-    """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file."""
+def plan_text(
+    plan: str,
+    frame: pd.DataFrame,
+    roles: RoleSuggestions,
+    path: str,
+    user_missing: UserMissing = "missing",
+) -> str:
+    """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file.
+
+    user_missing: how the file was read
+    """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    is_level = user_missing == "level"
     lines = [
         f"# Run file of riskeval. Run it with: riskeval {plan} THIS_FILE",
         "# The roles are suggestions from names, labels and values: check each of them. Who may",
@@ -30,6 +41,7 @@ def plan_text(plan: str, frame: pd.DataFrame, roles: RoleSuggestions, path: str)
         "",
         "[data]",
         f"file = {toml_value(path)}",
+        *(['user_missing = "level"   # kinds of missing answers are kept apart'] * is_level),
         "",
         *(_assess(roles) if plan == "assess" else _protect(frame, roles)),
         "",
