@@ -23,9 +23,7 @@ def file_risk(
     """Run every measure of the registry that takes any file."""
     keys = [name for name in request.keys if name in frame]
     absent = [name for name in request.keys if name not in frame]
-    sensitive = [
-        name for name in request.sensitive if name not in request.numeric and name not in keys
-    ]
+    sensitive = [name for name in request.sensitive if name not in keys]
     if not keys:
         return _nothing(message("no key is in the release"), sensitive)
     note = f"without {', '.join(absent)}" if absent else ""
