@@ -1,4 +1,4 @@
-"""The app: protect a file, judge a release and create a population in the browser.
+"""The app: protect a file, judge a release, create a population, keep a ledger in the browser.
 
 The app computes nothing of its own: every number comes from the public functions of ``synthpop``
 and ``riskeval``. Its modules, from the ground up:
@@ -27,7 +27,7 @@ and ``riskeval``. Its modules, from the ground up:
 ``registry``
     The journeys.
 
-Each journey is a folder of its own (``protect``, ``judge``, ``create``) with the same modules:
+Each journey (``protect``, ``judge``, ``create``, ``ledger``) is a folder with the same modules:
 
 ``state``
     Its part of the project, and its commands.

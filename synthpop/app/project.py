@@ -18,6 +18,8 @@ from synthpop.app.create.state import COMMANDS as CREATE
 from synthpop.app.create.state import CreateState
 from synthpop.app.judge.state import COMMANDS as JUDGE
 from synthpop.app.judge.state import JudgeState
+from synthpop.app.ledger.state import COMMANDS as LEDGER
+from synthpop.app.ledger.state import LedgerState
 from synthpop.app.protect.state import COMMANDS as PROTECT
 from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import STORED, Command
@@ -29,6 +31,7 @@ from synthpop.microdata.version import __version__
 
 FILE = "project.json"
 LONGEST_RECORD = 10_000
+JourneyName = Literal["", "protect", "judge", "create", "ledger"]
 
 
 class Entry(Table):
@@ -43,16 +46,17 @@ class Project(Table):
 
     format: Literal[1] = 1
     version: str = __version__
-    journey: Literal["", "protect", "judge", "create"] = ""
+    journey: JourneyName = ""
     page: str = ""
     language: Literal["en", "de"] = "en"
     protect: ProtectState = ProtectState()
     judge: JudgeState = JudgeState()
     create: CreateState = CreateState()
+    ledger: LedgerState = LedgerState()
     record: tuple[Entry, ...] = ()
 
 
-def choose_journey(project: Project, journey: Literal["", "protect", "judge", "create"]) -> Project:
+def choose_journey(project: Project, journey: JourneyName) -> Project:
     """Go to a journey, or to the start."""
     return project.model_copy(update={"journey": journey, "page": ""})
 
@@ -77,6 +81,7 @@ COMMANDS: dict[str, Command] = {
     **{f"protect.{name}": command for name, command in PROTECT.items()},
     **{f"judge.{name}": command for name, command in JUDGE.items()},
     **{f"create.{name}": command for name, command in CREATE.items()},
+    **{f"ledger.{name}": command for name, command in LEDGER.items()},
 }
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from synthpop.app.create.journey import JOURNEY as CREATE
 from synthpop.app.jobs import BackgroundJob, Journey
 from synthpop.app.judge.journey import JOURNEY as JUDGE
+from synthpop.app.ledger.journey import JOURNEY as LEDGER
 from synthpop.app.project import Project
 from synthpop.app.protect.journey import JOURNEY as PROTECT
 
-JOURNEYS: dict[str, Journey] = {"protect": PROTECT, "judge": JUDGE, "create": CREATE}
+JOURNEYS: dict[str, Journey] = {
+    "protect": PROTECT, "judge": JUDGE, "create": CREATE, "ledger": LEDGER,
+}  # fmt: skip
 START = Journey("", "", pages={})
 """Where the user is before a journey is chosen."""
 

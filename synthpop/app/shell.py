@@ -51,7 +51,7 @@ def render_rail(view: View, current: str) -> Tag | None:
 
 
 def render_start(view: View) -> Tag:
-    """Return the page of the start: the three journeys, and projects that were saved."""
+    """Return the page of the start: the journeys, and projects that were saved."""
     t = view.t
     cards = [
         tags.section(

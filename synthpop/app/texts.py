@@ -34,5 +34,7 @@ def said_here(text: str) -> str:
     'Abbrechen'
     """
     english = str(text)
+    if not english:  # the key of a catalogue's own header
+        return ""
     translation = catalogue(current_language(), "synthpop.app").gettext(english)
     return translation if translation != english else gettext(english)

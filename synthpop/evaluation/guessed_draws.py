@@ -399,9 +399,9 @@ def _compositions(
     frame = survey.frame.iloc[survey.household_order]
     columns = []
     for name, known in levels.items():
-        place = {str(level): code for code, level in enumerate(known)}
+        position = {str(level): code for code, level in enumerate(known)}
         values = frame[name]
-        codes = values.astype(str).map(place).fillna(UNKNOWN).where(values.notna(), -1)
+        codes = values.astype(str).map(position).fillna(UNKNOWN).where(values.notna(), -1)
         columns.append(codes.to_numpy(dtype=np.int64))
     for name in structure.variables:
         if name in (structure.jitter or {}):

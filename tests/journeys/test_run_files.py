@@ -116,6 +116,28 @@ def areas(it: Journey) -> Tables:
     return one_more("distribute", name="district", within="db040", margins=margins)(it)
 
 
+def zoned(it: Journey) -> Tables:
+    """Two zones in every region, with totals of each kind, at a tenth, on a map of points."""
+    homes = pd.DataFrame(cells(it, "db040", households=True))
+    table = pd.concat([homes.assign(zone=homes["db040"] + f" {k}", x=k, y=homes.index)
+                       for k in (1, 2)])  # fmt: skip
+    table[["db040", "zone"]].to_csv(it.folder / "zones.csv", index=False)
+    table[["zone", "x", "y"]].to_csv(it.folder / "places.csv", index=False)
+    halves = table[["zone"]].assign(homes=(table["total"] / 2).round())
+    halves.to_csv(it.folder / "homes.csv", index=False)
+    old = {"table": float(it.survey.weights.sum() * 40), "variable": "age", "importance": 0.5}
+    margins = [
+        {"file": "homes.csv", "total": "homes", "level": "household", "name": "homes"},
+        {**old, "name": "sum of ages"},
+        {"table": [{"rb090": "male", "total": 0.5}], "size": 12_069, "importance": 0.1},
+    ]
+    options = {
+        "geography": "zones.csv", "within": "db040", "households": "survey", "ratio": [0.0, 50.0],
+        "weight": [0.0, 500.0], "places": "places.csv", "page": "areas.html",
+    }  # fmt: skip
+    return {"zones": {"margin": margins, **options}, "run": {"scale": 0.1}}
+
+
 def exchanged(it: Journey) -> Tables:
     """Exchange households to meet a table."""
     tables = one_more("anneal", margins=[total(it, "rb090", scale=0.1)])(it)
@@ -205,6 +227,7 @@ OF_KEYS: dict[str, tuple[str, str, Block]] = {
         ),
     ),
     "design": ("minimal", "csv", correction),
+    "zones": ("minimal", "csv", zoned),
     "calibrate options": ("minimal", "csv", bounded),
     "margins": ("minimal", "csv", margins),
     "run options": (
@@ -265,7 +288,19 @@ NOT_RUN = {
 }
 """Block, recipe and source that are not run -> the reason."""
 RUN = [(name, *cell) for name in BLOCKS for cell in CELLS if (name, *cell) not in NOT_RUN]
+<<<<<<< HEAD
 WITH_PAGE = {"risk", "risk options", "persons alone", "run options", "report"}
+=======
+WITH_PAGE = {
+    "risk",
+    "zones",
+    "risk options",
+    "population",
+    "persons alone",
+    "run options",
+    "report",
+}
+>>>>>>> 659d7492d96f38154d11ae98e7a330ceeb3507a9
 TOTALS_WITH_PAGE = ("known totals, scaled", "minimal", "csv")
 """Blocks that are run by the command, with its page; the others without it."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from riskeval import Ledger
 from tests.synthpop.app.browsing import FIRST_RUN, new_page, open_to_protect, take_roles
 from tests.synthpop.app.helpers import people
 
@@ -127,6 +128,24 @@ def test_axe_finds_nothing_in_judge(small: Any, survey: Path, tmp_path: Path) ->
     page.wait_for_selector("h2:has-text('Attacks on release')")
     settle(page)
     check(page, "judge-judgement")
+
+
+def test_axe_finds_nothing_in_ledger(small: Any, survey: Path, tmp_path: Path) -> None:
+    page = small
+    Ledger(tmp_path / "ledger").add(people(), "first", keys=["region", "age"])
+    page.click("#begin-ledger")
+    page.fill("#ledger-folder", str(tmp_path / "ledger"))
+    page.press("#ledger-folder", "Tab")
+    page.wait_for_selector("td:has-text('first')")
+    page.set_input_files("#ledger-file", survey)
+    page.wait_for_selector("p:has-text('survey.csv')")
+    settle(page)
+    check(page, "ledger-files")
+    visit(page, "page-roles", "ledger-roles")
+    page.click("#page-verdict")
+    page.wait_for_selector("#record")
+    settle(page)
+    check(page, "ledger-verdict")
 
 
 def test_axe_finds_nothing_in_create(small: Any, survey: Path) -> None:

@@ -1,0 +1,1 @@
+"""The journey "keep a ledger"."""
