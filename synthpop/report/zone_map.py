@@ -41,7 +41,7 @@ def _of_features(path: Path, zone: str) -> dict[str, Rings]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         features = data["features"]
-        places = {
+        places: dict[str, Rings] = {
             level_text(item["properties"][zone]): list(_rings(item["geometry"]))
             for item in features
         }
