@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     )
     from riskeval.attacks.counting.subsets import fewer_keys as fewer_keys
     from riskeval.attacks.distance.closest_record import distance_screen as distance_screen
+    from riskeval.attacks.distance.linkability import linkability as linkability
     from riskeval.attacks.distance.membership import membership as membership
+    from riskeval.attacks.distance.singling_out import singling_out as singling_out
     from riskeval.attacks.guessed_seeds import guessed_seeds as guessed_seeds
     from riskeval.attacks.matching.replicates import scenario_replicates as scenario_replicates
     from riskeval.attacks.matching.scenarios import intruder_scenarios as intruder_scenarios

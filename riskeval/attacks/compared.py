@@ -74,9 +74,22 @@ def drawn(n: int, most: int, streams: Streams, what: str) -> np.ndarray:
     return drawn_rows(n, most, streams.at("compare", what, n))
 
 
+STRANGERS = "what the same attack finds about strangers, and chance"
+TRIED = 20
+"""Attacks of one comparison, for whose choice the limits beside strangers are corrected."""
+
+
 def shown(info: MeasureInfo, number: AttackNumber, records: int, *notes: str) -> Measurement:
-    """A number under its title by itself, with its records and how it was obtained."""
-    return replace(number.measurement, info=info, records=records, note=joined(*notes))
+    """A number under its title by itself, with its records and how it was obtained.
+
+    With a hold-out its limit is the value less what is clearly found beyond strangers.
+    """
+    one = replace(number.measurement, info=info, records=records, note=joined(*notes))
+    beyond = number.excess
+    if beyond is None or beyond.overlap:
+        return one
+    clear = beyond.difference - (beyond.difference - beyond.lower) * beyond.stretch(TRIED)
+    return replace(one, limit=one.value - clear, limit_source=STRANGERS)
 
 
 def shown_beyond(

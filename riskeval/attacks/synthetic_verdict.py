@@ -38,15 +38,7 @@ def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVer
     if together:
         rows = risk.table[risk.table["above_among_all"]]
         lower = float(rows["excess_lower"].max())
-        text = message(
-            "it tells more about persons of the original than about strangers ({attacks})",
-            attacks=joined_by("; ", together),
-        )  # fmt: skip
-        found.append(Finding(
-            "more than about strangers", text, STOP if lower >= LARGE else EXCEEDED, lower, 0.0,
-            "what the same attacks find about strangers",
-            assumed="an intruder knows the keys, and the hold-out holds strangers",
-        ))  # fmt: skip
+        found.append(beyond_strangers_evidence(together, lower))
     elif risk.above:
         open_ends.append(message(
             "whether weaker signs are chance, as one of {n} attacks may show: {attacks}",
@@ -62,6 +54,22 @@ def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVer
         found.append(Finding("no strangers", risk.no_strangers, UNKNOWN))
     met = [title for title in risk.titles(judged) if title not in risk.above]
     return verdict_of(found, [], met=met if judged.any() else (), not_tried=open_ends)
+
+
+def beyond_strangers_evidence(attacks: Sequence[str], most: float) -> Finding:
+    """Return what attacks find about persons of the original and not about strangers.
+
+    most: what the most striking of them finds at least beyond strangers
+    """
+    text = message(
+        "it tells more about persons of the original than about strangers ({attacks})",
+        attacks=joined_by("; ", attacks),
+    )  # fmt: skip
+    return Finding(
+        "more than about strangers", text, STOP if most >= LARGE else EXCEEDED, most, 0.0,
+        "what the same attacks find about strangers",
+        assumed="an intruder knows the keys, and the hold-out holds strangers",
+    )  # fmt: skip
 
 
 def copy_evidence(risk: Any) -> list[Finding]:

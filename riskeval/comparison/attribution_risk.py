@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from riskeval.attacks.compared import ComparedFiles
+from riskeval.attacks.compared import STRANGERS, ComparedFiles
 from riskeval.attacks.entry import AttackEntry, AttackInput
 from riskeval.attacks.registry import ATTACKS
 from riskeval.comparison.alignment import Aligned
@@ -43,6 +43,9 @@ def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurem
     for name, target in _in_order(targets):
         measured += _attacked(name, ATTACKS[name], target, request, aligned, files)
     kind = aligned.release.kind
+    if kind != "synthetic":  # a changed file is about its persons, and tells more of them
+        measured = [replace(one, limit=None) if one.limit_source == STRANGERS else one
+                    for one in measured]  # fmt: skip
     if kind == "synthetic" or (kind == "perturbed" and files.amounts):
         measured = [_limited(one, len(request.original)) for one in measured]
     return measured

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from riskeval.attacks.compared import STRANGERS
 from riskeval.attacks.counting.copies import copied_values
-from riskeval.attacks.synthetic_verdict import copied_value_evidence
+from riskeval.attacks.synthetic_verdict import beyond_strangers_evidence, copied_value_evidence
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
+from riskeval.measures.recovery import RECOVERED
 from riskeval.shared.measurement import Measurement
 from riskeval.verdict.amounts import amount_evidence
-from riskeval.verdict.file import file_evidence
+from riskeval.verdict.file import file_evidence, read_back_evidence
 from riskeval.verdict.verdict import Finding, ReleaseVerdict, verdict_of
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
@@ -62,7 +64,7 @@ def release_verdict(
     Records that are repeated beyond natural duplicates are no matter of a limit; a loss of utility
     says nothing about publishing.
     """
-    found, risks = list(evidence), []
+    found, risks, beyond = list(evidence), [], []
     for one in measured:
         if one.info.name == "identical" and one.within is False:
             text = message(
@@ -72,8 +74,15 @@ def release_verdict(
             found.insert(0, Finding("copied records", text, value=one.value, limit=one.limit,
                                      limit_source=one.limit_source,
                                      records=round(one.value * one.records)))  # fmt: skip
+        elif one.info is RECOVERED and one.applies and one.value > 0:
+            found += read_back_evidence(round(one.value), one.records, [])
+        elif one.limit_source == STRANGERS and one.within is False:
+            beyond.append(one)
         elif one.info.group != "utility":
             risks.append(one)
+    if beyond:
+        most = max(one.value - (one.limit or 0.0) for one in beyond)
+        found.append(beyond_strangers_evidence([one.title for one in beyond], most))
     open_ends = [
         one.title + ": " + (one.note or message("could not be measured")) for one in risks
         if np.isnan(one.value) and one.limit is None and one.info.name in NEEDED

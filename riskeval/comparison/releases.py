@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.comparison.matching import match_near, match_shuffled
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
@@ -23,8 +24,6 @@ from synthpop.microdata.roles.microdata import Microdata, read_weights
 KINDS = ("perturbed", "synthetic")
 ALIKE = 0.5
 """Mean agreement of the variables, row by row, from which on rows count as the same units."""
-SAME_RECORDS = 0.99
-"""Share of the records that must be found for a file to hold the same ones in another order."""
 MOST_RANKED = 200_000
 """Records whose numbers are ranked at most, to see whether rows are the same units."""
 
@@ -246,6 +245,8 @@ def _rows(
             if matched is not None:
                 notes.append("the records of the original in another order, found by their values")
                 return matched
+            if (near := _nearest(frame, original, notes)) is not None:
+                return near
         if not asked or alike < ALIKE:
             text = message(
                 "rows agree with those of the original by {x} (0: chance, 1: all)",
@@ -263,6 +264,7 @@ def _rows(
         and labels is not None
         and not labels.equals(pd.RangeIndex(len(frame)))
         and labels.nlevels == original.labels.nlevels
+        and (labels.is_unique or release.linkable or release.kind == "perturbed")
         and labels.isin(original.labels).all()
     ):
         linked = _by_labels(faults, name, original.labels, labels)
@@ -277,7 +279,19 @@ def _rows(
         )
         hint = "Name the records with identifier, or do not call it linkable."
         faults.add(name, f"{records} cannot be linked row by row", hint=hint)
+    if release.kind != "synthetic" and not faults and len(frame) < n_records:
+        return _nearest(frame, original, notes)
     return None
+
+
+def _nearest(frame: pd.DataFrame, original: OriginalFile, notes: list[str]) -> np.ndarray | None:
+    """Original record of each record of a changed file in another order; None for another file."""
+    matched = match_near(original.frame, frame, original.variables)
+    if matched is not None:
+        notes.append(
+            message("changed records of the original in another order, found by their nearness")
+        )
+    return matched
 
 
 def _agrees(
@@ -308,41 +322,6 @@ def _in_either_order(
     if by_label <= alike:
         return in_order
     return rows.astype(np.int64), message("linked by the labels of the index"), by_label
-
-
-def match_shuffled(x: pd.DataFrame, y: pd.DataFrame, variables: Sequence[str]) -> np.ndarray | None:
-    """Return which record of `x` each of `y` is, where `y` holds the same records in another order.
-
-    Columns whose values occur equally often in both files were not changed: together they must
-    tell most records apart, and agree in nearly all. None where they do not.
-
-    Examples
-    --------
-    >>> people = pd.DataFrame({"pay": [5.5, 7.25, 9.0, 11.5], "age": [30, 40, 50, 60]})
-    >>> other = people.iloc[[2, 0, 3, 1]].reset_index(drop=True).assign(age=45)
-    >>> match_shuffled(people, other, ["pay", "age"]).tolist()
-    [2, 0, 3, 1]
-    """
-    unchanged = []
-    for name in variables:
-        if name in x and name in y and x[name].nunique() > 1:
-            one, two = (file[name].astype(object).value_counts(dropna=False) for file in (x, y))
-            if len(one) == len(two) and one.reindex(two.index).eq(two).all():
-                unchanged.append(name)
-    if not unchanged:
-        return None
-    both = pd.concat([x[unchanged].astype(object), y[unchanged].astype(object)], ignore_index=True)
-    ids = both.groupby(unchanged, sort=False, dropna=False).ngroup().to_numpy()
-    first, second = ids[: len(x)], ids[len(x) :]
-    n_ids = int(ids.max()) + 1
-    counts = [np.bincount(part, minlength=n_ids) for part in (first, second)]
-    alone = float((counts[0][first] == 1).mean())
-    common = float(np.minimum(*counts).sum() / len(x))
-    if alone < ALIKE or common < SAME_RECORDS:
-        return None
-    rows = np.empty(len(y), dtype=np.int64)
-    rows[np.argsort(second, kind="stable")] = np.argsort(first, kind="stable")
-    return rows
 
 
 def _column(faults: Faults, frame: pd.DataFrame, name: str) -> pd.Index | None:

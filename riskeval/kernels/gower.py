@@ -129,6 +129,44 @@ def gower_nearest(
     return nearest
 
 
+@kernel
+def linked_nearest(first, second, slack):
+    """Probability that records nearest by two sets of variables, drawn at random, are the same.
+
+    first, second : tuples of numbers and codes of the records o, those of the records r, ranges,
+        weights of numbers and of codes, as in `gower_ranks`
+    slack : float; distances this near are equal
+
+    Returns float64, shape (n_r,).
+    """
+    n_o, n_r = len(first[0]), len(first[2])
+    by_first, by_second = np.empty(n_o), np.empty(n_o)
+    shared = np.zeros(n_r)
+    for i in range(n_r):
+        best_first, best_second = np.inf, np.inf
+        for j in range(n_o):
+            total, compared = gower_sums(
+                first[0], first[1], j, first[2], first[3], i, first[4], first[5], first[6], np.inf
+            )
+            by_first[j] = total / compared if compared > 0 else 1.0
+            best_first = min(best_first, by_first[j])
+            total, compared = gower_sums(
+                second[0], second[1], j, second[2], second[3], i, second[4], second[5], second[6],
+                np.inf,
+            )  # fmt: skip
+            by_second[j] = total / compared if compared > 0 else 1.0
+            best_second = min(best_second, by_second[j])
+        n_first, n_second, n_both = 0, 0, 0
+        for j in range(n_o):
+            near = by_first[j] <= best_first + slack
+            near_too = by_second[j] <= best_second + slack
+            n_first += near
+            n_second += near_too
+            n_both += near and near_too
+        shared[i] = n_both / (n_first * n_second)
+    return shared
+
+
 @step
 def farthest_from_centre(left, n_left, numeric, nominal, n_levels, ones):
     """Place in `left` of the record farthest from the means and most frequent levels."""

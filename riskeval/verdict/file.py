@@ -49,22 +49,33 @@ def recovery_evidence(result: Recovery | None) -> list[Finding]:
     if result is None:
         return []
     cells = result.cells if result.n_right is None else result.cells[result.cells["right"]]
-    if len(cells) < FEW_CELLS or len(cells) < READ_BACK * result.n_holes:
-        return []
     sources = cells["column"].value_counts().index.tolist()
-    text = message(
-        "{n} of {holes} missing values of {names} ({share}) follow from other columns",
-        n=count(len(cells)), holes=count(result.n_holes), names=join(sources[:3]),
-        share=percent(len(cells) / result.n_holes, 0),
-    )  # fmt: skip
     again = "" if result.below is None else message(
         "; with them {n} records match fewer than {k}", n=count(result.below[1]), k=result.k
     )  # fmt: skip
+    return read_back_evidence(len(cells), result.n_holes, sources, again)
+
+
+def read_back_evidence(
+    n: int, n_holes: int, names: Sequence[str], again: str = ""
+) -> list[Finding]:
+    """Return that `n` of the missing values of some columns follow from the file, if many do."""
+    if n < FEW_CELLS or n < READ_BACK * n_holes:
+        return []
+    text = message(
+        "{n} of {holes} missing values of {names} ({share}) follow from other columns",
+        n=count(n), holes=count(n_holes), names=join(names[:3]), share=percent(n / n_holes, 0),
+    )  # fmt: skip
+    if not names:
+        text = message(
+            "{n} of {holes} missing values of keys ({share}) follow from other columns",
+            n=count(n), holes=count(n_holes), share=percent(n / n_holes, 0),
+        )  # fmt: skip
     return [
         Finding("suppressed values that follow", text + again,
-                 value=len(cells) / result.n_holes, limit=READ_BACK,
-                 limit_source="what chance and common knowledge may tell", records=len(cells),
-                 columns=tuple(map(str, sources)), assumed="an intruder reads the whole file")
+                 value=n / n_holes, limit=READ_BACK,
+                 limit_source="what chance and common knowledge may tell", records=n,
+                 columns=tuple(map(str, names)), assumed="an intruder reads the whole file")
     ]  # fmt: skip
 
 

@@ -222,6 +222,19 @@ def nearest_records() -> list[np.ndarray]:
 
 
 @case
+def predicates_and_links() -> list[np.ndarray]:
+    """Singling out and linkability, with missing values."""
+    from riskeval import linkability, singling_out
+
+    one, two = keys_with_holes(50), keys_with_holes(60)
+    options = {"holdout": two.iloc[10:].assign(wage=two["wage"] * 1.1), "seed": 1}
+    names = ["a", "b", "wage", "ill"]
+    single = singling_out(one, two, names, n_predicates=30, **options)
+    linked = linkability(one, two, names, **options)
+    return [found.table[["rate", "naive", "holdout"]].to_numpy() for found in (single, linked)]
+
+
+@case
 def protection() -> list[np.ndarray]:
     """Local suppression, rank swapping, record swapping."""
     from riskeval import protect

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 
+from riskeval.attacks.counting.attribution import tcap
+from riskeval.attacks.counting.coded import CodedFiles, Found
 from riskeval.attacks.counting.disco import disco
 from riskeval.attacks.entry import COUNTED, AttackEntry, AttackInput
-from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber
+from riskeval.attacks.numbers import OUTSIDE, RAAB, AttackNumber, beside
 from riskeval.attacks.shares import Excess
 from riskeval.attacks.strangers import overlap_of
 from riskeval.shared.measurement import Measurement, attribution
@@ -31,13 +34,15 @@ class FewerKeys(TableResult):
     Attributes
     ----------
     table : DataFrame
-        One row a subset: `keys`, `rate`, `holdout`, `excess`, `lower`, `upper` (corrected for the
-        number of subsets).
+        One row an attack and subset: `attack`, `keys`, `rate`, `holdout`, `excess`, `lower`,
+        `upper` (corrected for the number of attacks and subsets).
+    attack : str
     keys : tuple of str
-        The subset whose excess over strangers is the clearest.
+        The attack and the subset whose excess over strangers is the clearest.
     target : str
     rate : float
-        Share of the persons whose own value, and no other, these keys lead to.
+        Success of that attack: for DiSCO the share of the persons whose own value, and no other,
+        these keys lead to; for DCAP the probability to draw it.
     excess : Excess
         Of that subset, corrected for the choice.
     n_original : int
@@ -45,6 +50,7 @@ class FewerKeys(TableResult):
     """
 
     table: pd.DataFrame
+    attack: str
     keys: tuple[str, ...]
     target: str
     rate: float
@@ -63,7 +69,7 @@ class FewerKeys(TableResult):
         text = message(
             "Of {n} of the keys, {keys} tell most about {value} beyond strangers: {rate} "
             "against {holdout_rate} of strangers; {verdict}.",
-            n=plural(len(self.table), "subset"),
+            n=plural(self.table["keys"].nunique(), "subset"),
             keys=join(self.keys),
             value=self.target or "unique persons",
             rate=formatted(self.rate, ".3g"),
@@ -92,14 +98,16 @@ def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def fewer_keys(
-    attack: Callable[[tuple[str, ...]], Any], keys: Sequence[str], target: str
+    attack: Callable[[tuple[str, ...]], Any] | Mapping[str, Callable[[tuple[str, ...]], Any]],
+    keys: Sequence[str],
+    target: str,
 ) -> FewerKeys | None:
-    """Run an attack by each subset of the keys; None where none can be compared with strangers.
+    """Run attacks by each subset of the keys; None where none can be compared with strangers.
 
     Parameters
     ----------
-    attack : callable
-        Function of keys to a result with `rate`, `excess` and `n_original`.
+    attack : callable, or mapping of names to callables
+        Functions of keys to a result with `rate`, `excess` and `n_original`.
     keys : sequence of str
     target : str
 
@@ -118,51 +126,46 @@ def fewer_keys(
     >>> found.keys, found.rate
     (('age',), 1.0)
     """
+    attacks = attack if isinstance(attack, Mapping) else {"": attack}
     rows, results = [], {}
     subsets = subsets_of(keys)
+    n_tried = len(subsets) * len(attacks)
     for subset in subsets:
-        result = attack(subset)
-        if result.excess is None:
-            continue
-        beyond = Excess(
-            result.excess.rate, result.excess.holdout_rate, result.excess.difference,
-            *_widened(result.excess, len(subsets)), result.excess.n, result.excess.n_holdout,
-            result.excess.confidence, result.excess.n_tests * len(subsets), result.excess.overlap,
-        )  # fmt: skip
-        results[subset] = (result, beyond)
-        rows.append({
-            "keys": ", ".join(subset), "rate": result.rate, "holdout": beyond.holdout_rate,
-            "excess": beyond.difference, "lower": beyond.lower, "upper": beyond.upper,
-        })  # fmt: skip
+        for name, of_keys in attacks.items():
+            result = of_keys(subset)
+            if result.excess is None:
+                continue
+            beyond = replace(
+                result.excess, **_widened(result.excess, n_tried),
+                n_tests=result.excess.n_tests * n_tried,
+            )  # fmt: skip
+            results[name, subset] = (result, beyond)
+            rows.append({
+                "attack": name, "keys": ", ".join(subset), "rate": result.rate,
+                "holdout": beyond.holdout_rate, "excess": beyond.difference,
+                "lower": beyond.lower, "upper": beyond.upper,
+            })  # fmt: skip
     if not results:
         return None
-    best = max(results, key=lambda subset: results[subset][1].lower)
+    best = max(results, key=lambda one: results[one][1].lower)
     result, beyond = results[best]
-    return FewerKeys(
-        pd.DataFrame(rows),
-        best,
-        target,
-        float(result.rate),
-        beyond,
-        int(result.n_original),
-        getattr(result, "unit", "records"),
-    )
+    unit = getattr(result, "unit", "records")
+    return FewerKeys(pd.DataFrame(rows), *best, target, float(result.rate), beyond,
+                     int(result.n_original), unit)  # fmt: skip
 
 
-def _widened(one: Excess, n_subsets: int) -> tuple[float, float]:
-    """Both ends of an interval, corrected for the choice among subsets."""
-    stretch = one.stretch(n_subsets)
-    return (
-        one.difference - (one.difference - one.lower) * stretch,
-        one.difference + (one.upper - one.difference) * stretch,
-    )
+def _widened(one: Excess, n_tried: int) -> dict[str, float]:
+    """Both ends of an interval, corrected for the choice among attacks and subsets."""
+    stretch = one.stretch(n_tried)
+    return {"lower": one.difference - (one.difference - one.lower) * stretch,
+            "upper": one.difference + (one.upper - one.difference) * stretch}  # fmt: skip
 
 
 FEWER_KEYS = attribution(
     "fewer_keys",
-    "DiSCO of fewer keys",
-    "share of the original records whose keys, or some of them, lead to their own value, and no "
-    "other, in the release; by the subset of the keys that tells most beyond strangers",
+    "Fewer keys",
+    "share of the original records whose value an intruder finds (DiSCO) or draws (DCAP) by some "
+    "of the keys; by the subset of the keys that tells most beyond strangers",
     RAAB,
 )
 
@@ -171,16 +174,29 @@ def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
     if len(inputs.keys) <= LEAST_KEYS:
         raise InputError.of("fewer keys", "keys", f"are {len(inputs.keys)}: there are no fewer")
 
-    def attack(keys: tuple[str, ...]) -> Any:
+    n_groups = None if target in inputs.categorical else inputs.n_groups
+
+    def by(measure: Callable[..., Any], keys: tuple[str, ...]) -> Any:
         fewer = replace(inputs, keys=keys)
-        n_groups = None if target in inputs.categorical else inputs.n_groups
-        return disco(
+        return measure(
             inputs.original, inputs.synthetic, fewer.scenario_about(COUNTED, [target]),
             fewer.named(target), holdout=inputs.holdout, n_groups=n_groups, draws=0,
             seed=inputs.seed,
         )  # fmt: skip
 
-    result = fewer_keys(attack, inputs.keys, target)
+    def drawn(keys: tuple[str, ...]) -> Found:
+        result = by(tcap, keys)
+        beyond = result.excess.get("DCAP")
+        return Found(result.value("DCAP"), beyond, len(result.looked_for), result.unit)
+
+    coded = CodedFiles.of(inputs, target, n_groups)
+
+    def attack(name: str, keys: tuple[str, ...]) -> Any:
+        quick = None if coded is None else coded.found(name, keys)
+        return quick or (by(disco, keys) if name == "DiSCO" else drawn(keys))
+
+    attacks = {name: partial(attack, name) for name in ("DiSCO", "DCAP")}
+    result = fewer_keys(attacks, inputs.keys, target)
     if result is None:
         raise InputError.of("fewer keys", "hold-out", "has nobody to compare with")
     names = [*inputs.keys, target]  # few columns do not show that strangers are none
@@ -189,10 +205,12 @@ def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
 
 
 def fewer_key_numbers(result: FewerKeys) -> list[AttackNumber]:
-    """DiSCO by the strongest subset of the keys beside strangers."""
+    """The strongest attack by a subset of the keys beside strangers."""
     one = Measurement(
-        FEWER_KEYS, result.rate, result.target, records=result.n_original,
-        baseline=result.excess.holdout_rate, against=OUTSIDE, note=", ".join(result.keys),
+        beside(FEWER_KEYS, result.attack or FEWER_KEYS.title), result.rate, result.target,
+        records=result.n_original,
+        baseline=result.excess.holdout_rate, against=OUTSIDE,
+        note=", ".join(result.keys),
     )  # fmt: skip
     return [AttackNumber(one, "strangers", result.excess)]
 
@@ -202,7 +220,7 @@ ATTACK = AttackEntry(
     rank=45,
     title="Fewer keys",
     question="Which of the keys tell most about persons of the original, beyond strangers?",
-    story="forgets some keys, and believes what all synthetic persons with the rest agree on",
+    story="forgets some keys, and draws among the synthetic persons with the rest",
     blind_spots="keys that are changed; subsets of the keys beyond the sixty that are tried",
     function=fewer_keys,
     target="categorical",

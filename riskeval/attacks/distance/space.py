@@ -30,6 +30,9 @@ class Points:
 
     numbers: np.ndarray  # float64, shape (n, p): NaN is missing
     codes: np.ndarray  # int32, shape (n, q): -1 is missing; the same codes in every file
+    # the variable of each column of both, where they are asked for; "" for the household's size
+    number_names: tuple[str, ...] = ()
+    code_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -126,6 +129,7 @@ def person_points(
 ) -> tuple[dict[str, Points], tuple[np.ndarray, np.ndarray]]:
     """Return points of persons and weights of 1; variables that are not numeric are coded."""
     levels = {name: LevelCoder(()) for name in names if name not in numeric}
+    named = tuple(numeric), tuple(levels)
     points = {}
     for role, frame in frames.items():
         numbers = [as_numbers(frame[name]) for name in numeric]
@@ -133,6 +137,7 @@ def person_points(
         points[role] = Points(
             np.column_stack(numbers) if numbers else np.empty((len(frame), 0)),
             np.column_stack(codes) if codes else np.empty((len(frame), 0), dtype=np.int32),
+            *named,
         )
     return points, (np.ones(len(numeric)), np.ones(len(levels)))
 
@@ -152,6 +157,9 @@ def household_points(
         role: {name: coder.code(frame[name]) for name, coder in levels.items()}
         for role, frame in frames.items()
     }
+    n_columns = [1, *(3 for _ in numeric), *(coder.size - 1 for coder in levels.values())]
+    variables = ("", *numeric, *levels)
+    named = tuple(v for v, n in zip(variables, n_columns, strict=True) for _ in range(n))
     points = {}
     for role, frame in frames.items():
         home = HouseholdNumbers().number(frame[household])
@@ -164,8 +172,7 @@ def household_points(
             size = coder.size
             table = np.bincount(home * size + codes[role][name], minlength=n * size)
             columns += list(table.reshape(n, size)[:, 1:].T.astype(np.float64))
-        points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int32))
-    n_columns = [1, *(3 for _ in numeric), *(coder.size - 1 for coder in levels.values())]
+        points[role] = Points(np.column_stack(columns), np.empty((n, 0), dtype=np.int32), named)
     weights = np.concatenate([np.full(n, 1 / max(n, 1)) for n in n_columns])
     return points, (weights, np.empty(0))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ from riskeval.attacks.targets import (
     with_believed_keys,
 )
 from riskeval.attacks.values import codes_note, same_kind
+from riskeval.shared.files import drawn_rows
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
@@ -54,7 +55,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event, Listener, silent
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import MOST_TIMES, SHARE, Whole, check, check_choice
-from synthpop.microdata.messages.text import plural, short_percent
+from synthpop.microdata.messages.text import count, plural, short_percent
 from synthpop.microdata.runs.chunks import draw_records
 from synthpop.microdata.statistics.intervals import wilson
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
@@ -277,8 +278,8 @@ class _Attempt:
             return self.excess.lower
         return self.units.rate if self.units.n else 0.0
 
-    def row(self, coverage: float) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def row(self, coverage: float) -> dict[str, object]:
+        row: dict[str, object] = {
             "model": self.model.name, "rate": self.units.rate * coverage,
             "lower": self.interval[0], "upper": self.interval[1],
         }  # fmt: skip
@@ -382,13 +383,29 @@ def rapid_numbers(result: Any) -> list[AttackNumber]:
     return [AttackNumber(one, "strangers", result.excess)]
 
 
+MOST_PREDICTED, MOST_TRAINED = 1_000, 5_000
+"""Persons of each larger file that are predicted, and released ones that a model learns from, where
+all attacks are run; nothing is shuffled then where there is a hold-out, which is the baseline."""
+
+
 def _run(inputs: AttackInput, target: str) -> Any:
-    return rapid(
-        inputs.original, inputs.synthetic, inputs.scenario_about(PREDICTED, [target]),
-        inputs.named(target), holdout=inputs.holdout,
+    people, notes = {"original": inputs.original, "holdout": inputs.holdout}, []
+    if inputs.scenario is None:  # of a scenario the whole files tell who is looked for
+        for role, frame in people.items():
+            if frame is not None and len(frame) > MOST_PREDICTED:
+                rng = Streams(inputs.seed).at("rapid", role)
+                people[role] = frame.iloc[drawn_rows(len(frame), MOST_PREDICTED, rng)]
+                notes = [message("at most {n} of each file are predicted, drawn at random",
+                                 n=count(MOST_PREDICTED))]  # fmt: skip
+    result = rapid(
+        people["original"], inputs.synthetic, inputs.scenario_about(PREDICTED, [target]),
+        inputs.named(target), holdout=people["holdout"],
         categorical=inputs.codes((*inputs.keys, target)), workers=inputs.workers,
+        permutations=0 if notes and inputs.holdout is not None else 3,
+        train_rows=MOST_TRAINED if notes else 100_000,
         on_event=inputs.on_event, seed=inputs.seed,
     )  # fmt: skip
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def _compared(files: ComparedFiles, target: str) -> list[Measurement]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from riskeval import compare
 from riskeval.attacks.distance.closest_record import identical
 from riskeval.comparison import releases
 from riskeval.comparison.alignment import learn, match_levels
@@ -141,24 +142,31 @@ def test_identical_records_are_counted_one_by_one() -> None:
     assert identical(x, y, names) == naive > 0
 
 
-def test_a_part_of_the_file_without_labels_is_told_of() -> None:
+def test_a_part_of_the_file_without_labels_is_found_or_told_of() -> None:
     original = people(300)
     names = ("region", "age", "sex", "pay")
 
-    def notes(release: pd.DataFrame | Release) -> str:
+    def read(release: pd.DataFrame | Release) -> releases.ReleaseFile:
         faults = Faults("compare")
         beside = OriginalFile(original, original.index, names, None)
         side = read_release(faults, "part", release, beside)
         assert side is not None
-        assert side.kind == "synthetic"
-        return " ".join(side.notes)
+        return side
 
-    drawn = original.sample(150, random_state=1).reset_index(drop=True)
-    drawn.index = [f"new {row}" for row in range(150)]
-    assert "give identifier or linkable" in notes(drawn)
-    assert "give identifier" not in notes(Release(drawn, kind="synthetic"))
-    longer = pd.concat([drawn] * 3)
-    assert "give identifier" not in notes(longer.reset_index(drop=True))
+    drawn = original.sample(150, random_state=1)
+    found = read(drawn.set_axis([f"new {row}" for row in range(150)]))
+    assert found.kind == "perturbed"
+    assert found.rows is not None
+    assert found.rows.tolist() == drawn.index.tolist()
+    rng = np.random.default_rng(1)
+    other = pd.DataFrame({name: rng.permutation(drawn[name].to_numpy()) for name in drawn})
+    other.index = [f"new {row}" for row in range(150)]
+    assert read(other).kind == "synthetic"
+    assert "give identifier or linkable" in " ".join(read(other).notes)
+    for release in (Release(drawn.reset_index(drop=True), kind="synthetic"),
+                    pd.concat([drawn] * 3, ignore_index=True)):  # fmt: skip
+        assert read(release).kind == "synthetic"
+        assert "give identifier" not in " ".join(read(release).notes)
 
 
 def test_whole_numbers_match_however_they_are_held() -> None:
@@ -172,3 +180,38 @@ def test_whole_numbers_match_however_they_are_held() -> None:
 def test_levels_that_nearly_agree_are_named() -> None:
     found = match_levels(pd.Series(["1", "2", "3"]), pd.Series(["1", "2 ", "3"]), None)
     assert "(1 nearly, for instance '2 ' and '2')" in found.how
+
+
+def noisy_persons(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "region": rng.choice([*"abcd"], n), "age": rng.integers(0, 90, n),
+            "pay": rng.lognormal(8, 1, n), "rent": rng.lognormal(6, 1, n),
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [200, 150])
+def test_changed_records_in_another_order_are_recognised(n: int) -> None:
+    people = noisy_persons(200, 1)
+    rng = np.random.default_rng(2)
+    order = rng.permutation(200)[:n]
+    noise = np.exp(rng.normal(0, 0.02, (n, 2)))
+    changed = people.iloc[order].reset_index(drop=True)
+    changed[["pay", "rent"]] *= noise
+    changed["age"] += rng.integers(-1, 2, n)
+    asked = {"keys": ["region", "age"], "numeric": ["pay", "rent"], "seed": 1}
+    files = {"changed": changed, "fresh": noisy_persons(n, 3)}
+    found = compare(people, files, **asked).releases.set_index("release")
+    assert found["kind"].tolist() == ["original", "perturbed", "synthetic"]
+    assert "found by their nearness" in found["notes"]["changed"]
+    declared = {"changed": Release(changed, kind="synthetic")}
+    assert compare(people, declared, **asked).releases["kind"].tolist()[1] == "synthetic"
+
+
+def test_repeated_labels_of_the_index_are_no_fault() -> None:
+    people = noisy_persons(60, 1)
+    twice = pd.concat([noisy_persons(60, 4), noisy_persons(60, 4)[:9]])
+    found = compare(people, {"twice": twice}, keys=["region", "age"], seed=1)
+    assert found.releases["kind"].tolist() == ["original", "synthetic"]

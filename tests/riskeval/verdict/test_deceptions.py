@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from riskeval import assess, assess_synthetic, compare
@@ -15,14 +17,18 @@ QUICK = ["disco", "fewer_keys", "copies", "distance_screen", "membership", "tcap
 FIRST = ("the original, shuffled", "regions relabelled", "labels permuted", "amounts in cents")
 
 
+def file_roles(name: str) -> dict[str, Any]:
+    """Roles of the columns of a deceptive file."""
+    many = name.startswith("thousands")
+    return {
+        "keys": [*COARSE, "educ"] if many else COARSE, "weights": "w",
+        "sensitive": [] if many else ["ill"],
+        "household": "hid" if name.startswith("one household") else None,
+    }  # fmt: skip
+
+
 def assessed(name: str) -> ReleaseVerdict:
-    file = FILES[name][0]()
-    keys = [*COARSE, "educ"] if "educ" in file and name.startswith("thousands") else COARSE
-    household = "hid" if name.startswith("one household") else None
-    return assess(
-        file, keys=keys, weights="w", sensitive=[] if "ill" not in file else ["ill"],
-        household=household, measures=MEASURES,
-    ).verdict  # fmt: skip
+    return assess(FILES[name][0](), measures=MEASURES, **file_roles(name)).verdict
 
 
 def attacked(name: str, **options: object) -> ReleaseVerdict:
