@@ -68,10 +68,13 @@ def run(
     """
     from dataclasses import replace
 
+    from synthpop.population.run_key import seed_of_key
     from synthpop.runfiles.checks import check_targets
     from synthpop.runfiles.runfile import load_runfile
 
     plan = load_runfile(file)
+    if seed is None and plan.run.seed is None and key is not None:
+        seed = seed_of_key(place(key))
     if seed is not None:
         plan = replace(plan, run=plan.run.model_copy(update={"seed": seed}))
     named = plan.run.out and place(plan.run.out, plan.folder)

@@ -24,6 +24,16 @@ def read_key(root: Place) -> tuple[SecretKey, dict[str, Any]] | None:
     return read_key_file(root / KEY_FILE)
 
 
+def seed_of_key(path: Place) -> int | None:
+    """Return the seed of the models that stands beside a key; None where none does.
+
+    So a key file alone repeats a run whose run file names no seed.
+    """
+    found = read_key_file(path)
+    seed = None if found is None else found[1].get("fit_seed")
+    return seed if isinstance(seed, int) else None
+
+
 def write_key(root: Place, key: SecretKey, identity: RunIdentity) -> None:
     """Write the key file: only its user may read it (mode 0600)."""
     facts = {"seed": identity.seed, "fit_seed": identity.fit_seed}

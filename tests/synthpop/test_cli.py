@@ -165,6 +165,19 @@ def test_version_and_help(tmp_path: Path) -> None:
     assert "demo" in in_a_process("--help", cwd=tmp_path).stdout
 
 
+def test_a_key_file_repeats_a_run_whose_file_names_no_seed(folder: Path) -> None:
+    """The seed stands beside the key."""
+    (folder / "run.toml").write_text(TEXT.replace("seed = 7", ""), encoding="utf-8")
+    assert call("run", "run.toml", "--out", "first", cwd=folder).returncode == 0
+    again = call("run", "run.toml", "--out", "again", "--key", "first/run.key", cwd=folder)
+    assert again.returncode == 0, again.stderr
+    parts = sorted((folder / "first").rglob("part-*.parquet"))
+    assert parts
+    for path in parts:
+        other = folder / "again" / path.relative_to(folder / "first")
+        assert path.read_bytes() == other.read_bytes()
+
+
 @pytest.mark.slow  # a second process; tests/test_crash.py has every state in this one
 def test_a_process_killed_in_the_middle_resumes(folder: Path) -> None:
     text = TEXT.replace("scale = 2.0", "scale = 6.0\nrows_per_block = 600")

@@ -7,10 +7,12 @@ import json
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Pipeline, guessed_draws, open_population
+from riskeval import Ledger
+from synthpop import Pipeline, Survey, guessed_draws, open_population
 from synthpop.cli import main
 from synthpop.cli.release_folder import ReleaseRequest, release_population
 from synthpop.evaluation.assess_fit import assess_fit
@@ -21,7 +23,7 @@ from synthpop.report.stored import store_report
 from synthpop.report.write import report_source
 from synthpop.stages.structure import Structure
 from tests import console
-from tests.small import small_survey
+from tests.small import ROLES, small_survey
 
 call = partial(console.call, main)
 SEED = 987654321098
@@ -141,3 +143,37 @@ def test_faulty_requests_write_nothing(made: Path, tmp_path: Path) -> None:
     done = call("release", made / "p", "--sample", 0, cwd=tmp_path)
     assert done.returncode == 1
     assert "--sample" in done.stderr
+
+
+def test_a_release_is_laid_beside_earlier_ones(made: Path, tmp_path: Path) -> None:
+    """A second sample does not alarm; one whose amounts are copies of an earlier one's does."""
+    for number in (1, 2):
+        done = call("release", made / "p", "--to", f"out{number}", "--sample", 100, "--ledger", "L",
+                    "--fact", "recipients=all", cwd=tmp_path)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    ledger = Ledger(tmp_path / "L")
+    assert ledger.releases["name"].tolist() == ["out1: sample", "out2: sample"]
+    assert set(ledger.releases["recipients"]) == {"all"}
+    verdict = json.loads((tmp_path / "out2" / "verdict.json").read_text())
+    assert verdict["level"] == "cannot judge"
+    assert verdict["evidence"] == []
+    done = call("release", made / "p", "--to", "out3", "--fail-on-limit", cwd=tmp_path)
+    assert done.returncode == 3  # nothing applies, so nothing is met
+    assert (tmp_path / "out3" / "verdict.json").exists()
+
+
+def test_amounts_that_an_earlier_release_has_stop_the_next_one(tmp_path: Path) -> None:
+    survey = small_survey()
+    amounts = 1001.0 + 13 * np.arange(len(survey.frame))
+    survey = Survey(survey.frame.assign(income=amounts), **ROLES)
+    copied = Structure(["age", "sex", "income"])  # amounts of the survey to the last digit
+    Pipeline([copied]).fit(survey, seed=2).simulate(out=tmp_path / "p", scale=0.5)
+    arguments = ("release", tmp_path / "p", "--ledger", "L")
+    assert call(*arguments, "--to", "one", cwd=tmp_path).returncode == 0
+    done = call(*arguments, "--to", "two", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "income stand in one: population to the last digit" in done.stderr
+    assert not (tmp_path / "two").exists()
+    despite = call(*arguments, "--to", "two", "--fact", "despite=a contract", cwd=tmp_path)
+    assert despite.returncode == 0, despite.stderr
+    assert Ledger(tmp_path / "L").releases["despite"].tolist() == ["", "a contract"]

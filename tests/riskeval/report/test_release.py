@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from riskeval import ProtectionSession
+from riskeval.attacks.guessed_seeds import guessed_seeds
 from riskeval.cli import main
 from riskeval.report.release import release_session
 from synthpop.microdata.formats.key_file import read_key_file
@@ -88,6 +89,9 @@ def test_a_plan_becomes_a_folder_that_holds_nothing_of_its_making(folder: Path) 
     assert verdict["level"] in ("do not publish", "exceeds your limits", "cannot judge")
     assert len(verdict["judged"]) >= 3
     people = pd.read_parquet(out / "protected.parquet")
+    steps = [("pram", {"columns": ["status"]}), ("add_noise", {"variables": ["income"]})]
+    attack = guessed_seeds(people, steps, household="hid", guesses=range(300))
+    assert (attack.found, attack.tried) == ("", ("order of records", "noise", "PRAM"))
     assert "pid" not in people
     assert len(people) == len(small_frame(80))
     again = call("release", "plan.toml", "--to", "second", "--format", "csv", cwd=folder)
