@@ -103,7 +103,7 @@ COSTS: list[float] = []
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Collect what journeys cost, from all workers."""
-    COSTS.extend(cost for name, cost in report.user_properties if name == COST)
+    COSTS.extend(float(str(cost)) for name, cost in report.user_properties if name == COST)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
