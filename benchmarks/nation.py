@@ -71,7 +71,10 @@ def invented(zones: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, pd.D
         for name, (level, by) in TABLES.items():
             rows = homes if level == "household" else people
             rows = rows[rows["works"]] if name == "workers" else rows
-            tables[name] = rows.groupby(by).size().rename("total").reset_index()
+            sizes = rows.groupby(by).size()
+            if len(by) > 1:  # nobody of a category in a zone is a total too
+                sizes = sizes.unstack(by[1:], fill_value=0).stack(by[1:], future_stack=True)
+            tables[name] = sizes.rename("total").reset_index()
         drawn = homes["household"].sample(frac=0.02, random_state=1)
         sample = people[people["household"].isin(drawn)]
         yield sample.drop(columns=["zone", "county", "state"]), tables

@@ -72,7 +72,7 @@ def init(
     from riskeval.keys.suggest import suggest_roles
     from riskeval.runfiles.template import PLANS, plan_text, roles_table
     from synthpop.microdata.formats.atomic import relative_path, write_text
-    from synthpop.microdata.formats.files import read_table
+    from synthpop.microdata.formats.files import read_with_kinds
 
     if out is not None and plan is None:
         raise OutputError("--out names one run file: say which with --plan assess or protect.")
@@ -81,11 +81,12 @@ def init(
     for target in targets.values():
         if target.exists():
             raise OutputError(f"{target} exists already. Choose another with --plan and --out.")
-    frame = read_table(file)
+    frame, user_missing = read_with_kinds(file)
     say_reading(frame)
     roles = suggest_roles(frame)
     for name, target in targets.items():
-        write_text(target, plan_text(name, frame, roles, relative_path(file, target.parent)))
+        path = relative_path(file, target.parent)
+        write_text(target, plan_text(name, frame, roles, path, user_missing))
     say(roles_table(roles))
     say(roles.summary())
     for name, target in targets.items():

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from synthpop.pipeline.pipeline import Pipeline as Pipeline
     from synthpop.pipeline.zone_population import populate_zones as populate_zones
     from synthpop.pipeline.zone_population import zone_controls as zone_controls
+    from synthpop.pipeline.zone_population import zone_copies as zone_copies
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
     from synthpop.profile.mock import mock as mock
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from synthpop.report.profile import write_profile as write_profile
     from synthpop.report.study import write_study as write_study
     from synthpop.report.write import write_report as write_report
+    from synthpop.report.zones import write_zones as write_zones
     from synthpop.runfiles.runfile import dump_runfile as dump_runfile
     from synthpop.runfiles.runfile import load_runfile as load_runfile
     from synthpop.runfiles.runfile import run as run

@@ -97,6 +97,21 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
         gc.enable()
 
 
+COST = "processor seconds"
+COSTS: list[float] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Collect what journeys cost, from all workers."""
+    COSTS.extend(cost for name, cost in report.user_properties if name == COST)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what the journeys cost together: no test fails on it."""
+    if COSTS:
+        terminalreporter.write_line(f"Journeys: {sum(COSTS):.0f} processor seconds")
+
+
 def pytest_unconfigure() -> None:
     """Let the collector have what was kept out of its way, so that libraries can close at the end.
 

@@ -130,7 +130,7 @@ def assess_synthetic(
     results: dict[tuple[str, str], Any] = {}
     skipped: dict[tuple[str, str], str] = {}
     notes: dict[tuple[str, str], str] = {}
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     nearer: list[str] = []
     inputs.on_event(Event("start", SUBJECT, 0, len(jobs)))
     for done, (name, target) in enumerate(jobs):
@@ -220,7 +220,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def _row(attack: str, target: str, number: AttackNumber, n_attacks: int) -> dict[str, Any]:
+def _row(attack: str, target: str, number: AttackNumber, n_attacks: int) -> dict[str, object]:
     one, beyond = number.measurement, number.excess
     values, is_clear = (np.nan, np.nan, np.nan), False
     if beyond is not None:

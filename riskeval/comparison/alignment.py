@@ -182,8 +182,8 @@ def _used(values: pd.Series) -> tuple[np.ndarray, tuple[Any, ...]]:
     codes, levels = encode(values)
     codes = codes.astype(np.int64)
     present = np.bincount(codes[codes >= 0], minlength=len(levels)) > 0
-    place = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
-    return place[codes], tuple(
+    position = np.append(np.where(present, np.cumsum(present) - 1, -1), -1)
+    return position[codes], tuple(
         level for level, occurs in zip(levels, present, strict=True) if occurs
     )
 

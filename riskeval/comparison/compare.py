@@ -263,7 +263,7 @@ def _result(
     wide = wide.reindex(index=infos["release"], columns=list(dict.fromkeys(measures["name"])))
     wide.columns.name = None
     head = infos.set_index("release")[["kind", "family", "parameter", "records", "linkable"]]
-    order = {name: place for place, name in enumerate(infos["release"])}
+    order = {name: position for position, name in enumerate(infos["release"])}
     measures = measures.sort_values("release", key=lambda s: s.map(order), kind="stable")
     return Comparison(
         table=head.join(wide),

@@ -27,8 +27,8 @@ def candidates(order, starts, group, low_a, high_a, low_b, high_b, codes, taken,
     for i in range(n_b):
         if group[i] < 0 or not wanted[i]:
             continue
-        for place in range(starts[group[i]], starts[group[i] + 1]):
-            j = order[place]
+        for position in range(starts[group[i]], starts[group[i] + 1]):
+            j = order[position]
             meets = not taken[j]
             for c in range(n_columns):
                 if not meets:

@@ -18,11 +18,11 @@ from synthpop.microdata.runs.kernel import kernel, step
 @step
 def contains_found(mask, row, head, following, masks):
     """Whether a set found before for this row lies inside `mask`."""
-    place = head[row]
-    while place >= 0:
-        if masks[place] & mask == masks[place]:
+    position = head[row]
+    while position >= 0:
+        if masks[position] & mask == masks[position]:
             return True
-        place = following[place]
+        position = following[position]
     return False
 
 
@@ -191,7 +191,7 @@ def minimal_uniques(
                 alive, count, lone, candidates, owner, na_count, touched,
             )  # fmt: skip
             n_touched[depth] = n_seen
-            place = bottom
+            position = bottom
             for t in range(n_seen):
                 # 2. items that go on to larger sets
                 item = touched[depth, t]
@@ -203,9 +203,9 @@ def minimal_uniques(
                     fits = fits and support < count[depth - 1, item] + na_count[depth - 1, column]
                 alive[depth, item] = fits and support > 1 and depth + 2 <= max_size
                 if alive[depth, item]:
-                    starts[depth, item] = place
-                    ends[depth, item] = place
-                    place += (count[depth, item] + lone[depth, item]) // 2
+                    starts[depth, item] = position
+                    ends[depth, item] = position
+                    position += (count[depth, item] + lone[depth, item]) // 2
                 elif fits and support == 1:
                     # 3. sets that end here: unique, with none of those met before inside
                     row = owner[depth, item]
@@ -220,15 +220,15 @@ def minimal_uniques(
                         n_masks += 1
                         add_set(row, mask, depth + 1, weight, score, share, n_sets, sizes, smallest)
             # 4. rows of each item that goes on
-            cursor[depth] = 0 if place == bottom else n_seen
-            if wildcard and place > bottom:
+            cursor[depth] = 0 if position == bottom else n_seen
+            if wildcard and position > bottom:
                 for c in range(n_cols):
-                    na_starts[depth, c] = place
-                    na_ends[depth, c] = place
-                    place += na_count[depth, c]
-            top[depth] = place
-            if place > len(entries):
-                entries = grown(entries, place)
+                    na_starts[depth, c] = position
+                    na_ends[depth, c] = position
+                    position += na_count[depth, c]
+            top[depth] = position
+            if position > len(entries):
+                entries = grown(entries, position)
             if cursor[depth] > 0:
                 list_rows(
                     items, absent, rows, n_current, depth, wildcard, alive, ends, na_ends, entries

@@ -25,10 +25,10 @@ def pair_up(starters, area, profile, members, first, pair, left, free, quota, bu
             return
         while partner[members[first[p]]] >= 0:
             first[p] += 1
-        place = first[p]
-        while partner[members[place]] >= 0 or area[members[place]] == a:
-            place += 1
-        j = members[place]
+        position = first[p]
+        while partner[members[position]] >= 0 or area[members[position]] == a:
+            position += 1
+        j = members[position]
         partner[i], partner[j] = j, i
         quota[a] -= 1
         budget[0] -= 1

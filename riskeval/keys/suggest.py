@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.table import tabulate
+from synthpop.microdata.formats.labelled import KIND
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.frame.frames import as_numbers, is_number
@@ -93,7 +94,7 @@ class RoleSuggestions(Result):
         """Column of household ids."""
         return next(iter(self._named("household")), None)
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """Return the roles as arguments of `ProtectionSession`, those without a column left out."""
         roles = {
             "keys": list(self.keys),
@@ -239,6 +240,10 @@ def _with_missing_codes(item: ColumnRole, frame: pd.DataFrame) -> ColumnRole:
 def _role_of(name: str, reader: ColumnReader) -> ColumnRole:
     column = reader.frame[name]
     n, n_values = len(column), int(column.nunique())
+    number_name = name.removesuffix(KIND)
+    if number_name != name and reader.numbers.get(number_name) is not None:
+        why = message("kinds of missing answers of {column}", column=number_name)
+        return _column(column, "none", why)
     if n_values <= 1:
         return _column(
             column, "none", message("one value only") if n_values else message("it has no value")

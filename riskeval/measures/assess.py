@@ -188,12 +188,12 @@ COLUMNS = (
 
 def measure_file(
     request: AssessRequest, chosen: Sequence[str], on_event: Listener | None = None
-) -> tuple[dict[str, Any], dict[str, str], list[tuple[str, Measurement]]]:
+) -> tuple[dict[str, object], dict[str, str], list[tuple[str, Measurement]]]:
     """Run measures: results, reasons of those left out, and pairs (measure, number).
 
     A number that two measures give is there once.
     """
-    results: dict[str, Any] = {}
+    results: dict[str, object] = {}
     skipped: dict[str, str] = {}
     measured: dict[str, tuple[str, Measurement]] = {}
     listen = listener_of(on_event)
@@ -207,7 +207,7 @@ def measure_file(
 def _run_measure(
     request: AssessRequest,
     name: str,
-    results: dict[str, Any],
+    results: dict[str, object],
     skipped: dict[str, str],
     measured: dict[str, tuple[str, Measurement]],
 ) -> None:

@@ -106,8 +106,8 @@ def delta_disclosure(
     filled = codes >= 0
     n_levels, n_cells = max(len(levels), 1), len(table.codes)
     # 1. records of each group by value, and their shares; 2. |log| of the ratio to the file
-    place = table.cell[filled].astype(np.int64) * n_levels + codes[filled]
-    pairs, counts = np.unique(place, return_counts=True)
+    position = table.cell[filled].astype(np.int64) * n_levels + codes[filled]
+    pairs, counts = np.unique(position, return_counts=True)
     cell, level = pairs // n_levels, pairs % n_levels
     totals = np.bincount(table.cell[filled], minlength=n_cells)
     share = np.bincount(codes[filled], minlength=n_levels) / max(filled.sum(), 1)

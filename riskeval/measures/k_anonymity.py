@@ -41,8 +41,7 @@ class KAnonymity(Result):
         estimated to share the key. None without weights.
     visible_violations : dict of int to int
         For each k, the number of records that violate it on the values that they show: a record
-        with all its keys is matched by those that show the same, not by holes of others
-        (treatment "conservative").
+        is matched by those that show the same values, never by holes of others.
     k : int
         The largest k for which the whole file is k-anonymous (the smallest f, rounded down).
     f, F : float64 arrays, shape (n,)
@@ -257,7 +256,7 @@ def anonymity_of_counts(
 def _visible_violations(counts: FrequencyCounts, limits: Sequence[int]) -> dict[int, int]:
     """Violations on the values that records show."""
     table = counts.keys
-    f, _ = match_counts(table, "conservative")
+    f, _ = match_counts(table, "visible")
     return {k: int(table.counts[f < k * (1 - 1e-12)].sum()) for k in limits}
 
 
@@ -308,8 +307,8 @@ def _of_households(result: KAnonymity, request: AssessRequest) -> list[Measureme
     k = request.limits.k or 3
     alone = int(((result.households < 2) & (result.f >= k * (1 - 1e-12))).sum())
     few, most = int((result.households < k).sum()), int(VISIBLE * len(result.f))
-    one: dict[str, Any] = {}
-    several: dict[str, Any] = {}
+    one: dict[str, object] = {}
+    several: dict[str, object] = {}
     if request.limits.k is not None:
         one = {"limit": 0.0, "limit_source": "k records of one household hide nobody"}
         several = {"limit": most, "limit_source": VISIBLE_SOURCE}
@@ -332,7 +331,9 @@ def of_anonymity(result: KAnonymity, request: AssessRequest) -> list[Measurement
                 "{blank} every key missing", blank=plural(blank, "record has", "records have")
             )
             most = int(VISIBLE * len(result.f))
-            shown: dict[str, Any] = {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
+            shown: dict[str, object] = (
+                {"limit": most, "limit_source": VISIBLE_SOURCE} if limit else {}
+            )
             measured.append(
                 request.measured(
                     visible(k), result.visible_violations[k], note=text if blank else "", **shown

@@ -62,7 +62,7 @@ def share_draws(
     sizes, concentration = np.full(CLASSES, 1 / CLASSES), 1.0
     n_kept = int(np.clip(MOST_VALUES // max(len(cells), 1), 10, SWEEPS - BURN_IN))
     kept = np.empty((n_kept, len(cells)))
-    places = np.linspace(BURN_IN, SWEEPS - 1, n_kept).astype(int)
+    positions = np.linspace(BURN_IN, SWEEPS - 1, n_kept).astype(int)
     for sweep in range(SWEEPS):
         if sweep:
             chances = rng.gamma(PRIOR * margins[:, None] + level_counts) + 1e-300
@@ -76,6 +76,6 @@ def share_draws(
         deal_records(
             codes, weights, sizes, chances, rng.random(len(codes)), level_counts, class_counts
         )
-        for place in np.flatnonzero(places == sweep):
-            cell_shares(cells, sizes, chances, kept[place])
+        for position in np.flatnonzero(positions == sweep):
+            cell_shares(cells, sizes, chances, kept[position])
     return kept

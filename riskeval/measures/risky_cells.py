@@ -143,16 +143,16 @@ def risky_cells(
     rows, chosen = [], []
     unsafe_tables = np.zeros(len(table.codes), dtype=np.int64)
     for dimension in range(1, len(limits) + 1):
-        for places in combinations(range(len(names)), dimension):
-            if not is_known_table([rank[j] for j in places]):
+        for positions in combinations(range(len(names)), dimension):
+            if not is_known_table([rank[j] for j in positions]):
                 continue
             limit = limits[dimension - 1]
-            marginal, cell = _marginal(table, places)
+            marginal, cell = _marginal(table, positions)
             f, _ = match_counts(marginal, missing, float(alpha))
             unsafe = f <= limit * (1 + 1e-12)
             unsafe_tables += unsafe[cell]
             records = int(marginal.counts[unsafe].sum())
-            chosen.append(tuple(names[j] for j in places))
+            chosen.append(tuple(names[j] for j in positions))
             rows.append((
                 " x ".join(chosen[-1]), dimension, float(limit), len(f), int(unsafe.sum()), records,
                 records / max(table.n_records, 1),
@@ -180,7 +180,7 @@ def _read_thresholds(faults: Faults, max_dimension: Any, threshold: Any, n_keys:
 
 def is_known_table(levels: Sequence[int]) -> bool:
     """Whether the i-th key has at most the identification level i, keys sorted by their levels."""
-    return all(0 < level <= place for place, level in enumerate(sorted(levels), start=1))
+    return all(0 < level <= position for position, level in enumerate(sorted(levels), start=1))
 
 
 def _read_levels(
@@ -208,15 +208,15 @@ def _read_levels(
     return [int(value) for value in by_name]
 
 
-def _marginal(table: KeyTable, places: Sequence[int]) -> tuple[KeyTable, np.ndarray]:
+def _marginal(table: KeyTable, positions: Sequence[int]) -> tuple[KeyTable, np.ndarray]:
     """Table of some keys made from the table of all, and the new cell of each old one."""
-    codes = table.codes[:, list(places)]
+    codes = table.codes[:, list(positions)]
     cell, n_cells = cell_ids(codes)
     first = first_rows(cell, n_cells)
     counts = np.bincount(cell, weights=table.counts, minlength=n_cells)
     marginal = KeyTable(
-        names=tuple(table.names[j] for j in places),
-        levels=tuple(table.levels[j] for j in places),
+        names=tuple(table.names[j] for j in positions),
+        levels=tuple(table.levels[j] for j in positions),
         codes=codes[first],
         cell=np.broadcast_to(np.int64(0), (table.n_records,)),  # only its length is used
         counts=counts,

@@ -85,7 +85,7 @@ def _merged(
     factor = np.ones(shape if shares is not None else (0, len(targets)))
     all_values, all_counts = [], []
     offset = 0
-    for place, (shared, sources) in enumerate(meetings):
+    for position, (shared, sources) in enumerate(meetings):
         ids, n_ids = shared_ids(table, shared, targets, sources)
         entries = _entries(starts, sources)
         group = np.repeat(ids[len(targets) :], starts[sources + 1] - starts[sources])
@@ -95,9 +95,9 @@ def _merged(
         all_values.append(value[entries[rows]])
         all_counts.append(np.bincount(merged, weights=count[entries], minlength=n_merged))
         of_targets = ids[: len(targets)]
-        begin[place], end[place] = bounds[of_targets], bounds[of_targets + 1]
+        begin[position], end[position] = bounds[of_targets], bounds[of_targets + 1]
         if shares is not None:
-            factor[place] = _factor(table, targets, shared, shares)
+            factor[position] = _factor(table, targets, shared, shares)
         offset += n_merged
     return Segments(
         cells=targets,

@@ -104,10 +104,10 @@ class Suda(Result):
     def dis_table(self) -> pd.DataFrame:
         """Return records by tenths of the DIS-SUDA score: ``interval``, ``records``."""
         edges = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
-        place = np.searchsorted(edges, self.dis_score, side="left")
+        position = np.searchsorted(edges, self.dis_score, side="left")
         labels = ["0", *(f"({a}, {b}]" for a, b in pairwise(edges)), "> 0.7"]
         return pd.DataFrame(
-            {"interval": labels, "records": np.bincount(place, minlength=len(labels))}
+            {"interval": labels, "records": np.bincount(position, minlength=len(labels))}
         )
 
     def summary(self) -> str:
@@ -322,8 +322,8 @@ def _contributions(
     variables, all_levels, contributions = [], [], []
     for j, name in enumerate(table.names):
         n_levels = table.sizes[j]
-        place = np.where(codes[:, j] < 0, n_levels, codes[:, j])
-        by_level = np.bincount(place, weights=shares[:, j], minlength=n_levels + 1)
+        position = np.where(codes[:, j] < 0, n_levels, codes[:, j])
+        by_level = np.bincount(position, weights=shares[:, j], minlength=n_levels + 1)
         levels: list[Any] = list(table.levels[j])
         if by_level[n_levels] > 0:  # missing as a category
             levels.append(None)

@@ -220,8 +220,8 @@ def distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarch
     """Drop levels that no record has, then set up the distance."""
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     present = np.flatnonzero(counts)
-    place = np.full(len(levels) + 1, MISSING)
-    place[present] = np.arange(len(present))
+    position = np.full(len(levels) + 1, MISSING)
+    position[present] = np.arange(len(present))
     q = counts[present] / max(counts.sum(), 1)
     n = max(len(present), 1)
     q = q if len(present) else np.ones(1)
@@ -239,7 +239,7 @@ def distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarch
             above = [tuple(path[h:]) for path in paths]  # a node is its way to the root
             numbers = {node: i for i, node in enumerate(dict.fromkeys(above))}
             node_of[h, : len(above)] = [numbers[node] for node in above]
-    return _Distance(place[codes], n, q, node_of)
+    return _Distance(position[codes], n, q, node_of)
 
 
 def _distances(
@@ -268,7 +268,8 @@ def _distances(
 
 def kind_of(values: pd.Series) -> str:
     """Return the distance of a variable for which none is named."""
-    ordered = getattr(values.dtype, "ordered", False) or is_number(values)
+    by_type = isinstance(values.dtype, pd.CategoricalDtype) and values.dtype.ordered
+    ordered = by_type or is_number(values)
     return "ordered" if ordered else "equal"
 
 

@@ -32,14 +32,14 @@ def group_values(
     return np.clip(means, lowest, highest)
 
 
-def _share(aggregate: str, trim: float, place: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _share(aggregate: str, trim: float, position: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Weight of the value at a place (from 0) among the ordered values of its group."""
     if aggregate == "mean":
-        return np.ones(len(place))
+        return np.ones(len(position))
     if aggregate == "median":
-        return ((2 * place + 1 >= size - 1) & (2 * place <= size)).astype(np.float64)
+        return ((2 * position + 1 >= size - 1) & (2 * position <= size)).astype(np.float64)
     dropped = np.floor(trim * size + 1e-9)
-    return ((place >= dropped) & (place < size - dropped)).astype(np.float64)
+    return ((position >= dropped) & (position < size - dropped)).astype(np.float64)
 
 
 def group_levels(

@@ -22,6 +22,8 @@ class ProtectionMethod(NamedEntry):
     example : mapping
         Arguments of a call on the demo survey, which the reference shows; a callable makes an
         argument from the file.
+    proposed : mapping
+        Arguments with which new plans, the search for plans and the form of the app begin.
     roles : mapping
         Argument -> role of a session that fills it when it is not given.
     new_types : bool
@@ -30,6 +32,7 @@ class ProtectionMethod(NamedEntry):
 
     run: Callable[..., Protected]
     example: Mapping[str, Any]
+    proposed: Mapping[str, Any] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
     new_types: bool = False
 
@@ -48,7 +51,7 @@ class ProtectionMethod(NamedEntry):
         """Whether the method draws at random."""
         return "seed" in self.parameters
 
-    def arguments(self, data: Any) -> dict[str, Any]:
+    def arguments(self, data: Any) -> dict[str, object]:
         """Return the arguments of the example for a file with the columns of the demo survey."""
         return {
             name: value(data) if callable(value) else value for name, value in self.example.items()

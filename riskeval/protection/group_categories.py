@@ -141,8 +141,8 @@ def _check_groups(
                 "is the name of a category that is not in the group",
                 hint="Put it into the list too, or choose another name.",
             )
-        places = sorted(levels.index(member) for member in members if member in levels)
-        if ordered and places and places[-1] - places[0] >= len(places):
+        positions = sorted(levels.index(member) for member in members if member in levels)
+        if ordered and positions and positions[-1] - positions[0] >= len(positions):
             faults.add(f"groups[{new!r}]", "joins categories that are not neighbours in the order")
 
 
@@ -159,9 +159,9 @@ def _regrouped(
             return column.where(codes >= 0, values.astype(object)).astype(dtype)
         targets = [str(item) for item in targets]
     names = list(dict.fromkeys(targets))
-    places = np.array([*(names.index(item) for item in targets), -1], dtype=np.int64)
+    positions = np.array([*(names.index(item) for item in targets), -1], dtype=np.int64)
     ordered = bool(dtype.ordered) if isinstance(dtype, pd.CategoricalDtype) else True
-    return categorical_column(places[codes], names, ordered=ordered, index=values.index)
+    return categorical_column(positions[codes], names, ordered=ordered, index=values.index)
 
 
 def _fits(name: Any, dtype: Any) -> bool:

@@ -70,8 +70,8 @@ def read_hierarchy(faults: Faults, values: pd.Series, name: str, levels: Any) ->
             break
         targets = [level.get(item) if item is not None else None for item in below]
         names = [item for item in dict.fromkeys(targets) if item is not None]
-        place = {item: j for j, item in enumerate(names)}
-        table = np.array([place.get(item, len(names)) for item in targets], dtype=np.int64)
+        position = {item: j for j, item in enumerate(names)}
+        table = np.array([position.get(item, len(names)) for item in targets], dtype=np.int64)
         steps.append(table[steps[-1]])
         labels.append([*names, None])
     return Hierarchy(name, steps, labels)

@@ -147,7 +147,7 @@ def local_recoding(
     else:
         released, recovery, sentences = withstanding(frame, released, names, homes, int(k))
     notes += [*sentences, *homes.notes()]
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "group": group, "recoded_groups": len(groups), "cost": cost, "recovery": recovery,
     }  # fmt: skip
     plain = None if importance is None else dict(zip(names, map(int, ranks), strict=True))
@@ -282,16 +282,16 @@ def _recoded(values: pd.Series, sequence: Hierarchy, level: np.ndarray) -> pd.Se
     suppressed = level > sequence.top
     if sequence.top == 0 or not ((level > 0) & ~suppressed).any():
         return suppress_cells(values, suppressed & values.notna().to_numpy())
-    place: dict[str, int] = {}
+    position: dict[str, int] = {}
     codes = np.full(len(values), -1, dtype=np.int64)
     for step, labels in enumerate(sequence.labels):
         table = np.full(len(labels), -1, dtype=np.int64)
         for code, label in enumerate(labels):
             if label is not None:
-                table[code] = place.setdefault(str(label), len(place))
+                table[code] = position.setdefault(str(label), len(position))
         rows = level == step
         codes[rows] = table[sequence.codes[step][rows]]
-    return categorical_column(codes, list(place), ordered=False, index=values.index)
+    return categorical_column(codes, list(position), ordered=False, index=values.index)
 
 
 def _coded(sequences: Sequence[Hierarchy], levels: np.ndarray) -> np.ndarray:

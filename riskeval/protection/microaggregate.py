@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,15 +11,17 @@ import pandas as pd
 from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod, roles_named
 from riskeval.protection.household.groups import household_note, with_households
-from riskeval.protection.household.once import ONE_BY_ONE, once_a_household, read_known, read_order
+from riskeval.protection.household.once import ONE_BY_ONE, read_layer, with_known
 from riskeval.protection.methods import (
     AGGREGATES,
     GROUPINGS,
     Aggregate,
     GowerGroups,
     GroupingMethod,
+    MdavGroups,
     MeanValue,
     SingleAxisGroups,
+    TrimmedMean,
 )
 from riskeval.protection.numeric import (
     INTEGERS,
@@ -177,15 +178,14 @@ def microaggregate(
     check(faults, PARAMETERS, {"k": k, "integers": integers})
     _check_options(faults, k, grouping, average, weights)
     streams = read_secret(faults, seed)
-    order, homes = read_order(
+    layer = read_layer(
         faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
-    known = read_known(faults, household_keys, names, order, grouping)
-    order = replace(order, household_keys=known, k=k)
+    layer = with_known(faults, layer, household_keys, k, grouping)
     check_strata(faults, frame, strata)
     _check_columns(faults, frame, names, grouping, weights)
-    if isinstance(grouping, GowerGroups) and order.asks:
+    if isinstance(grouping, GowerGroups) and layer.asks:
         faults.add("household, components, keep_signs", "are not for method 'gower'")
     faults.raise_if_any()
     assert grouping is not None
@@ -193,7 +193,7 @@ def microaggregate(
     drawn = streams.seed if grouping.type in DRAWING else None
     parameters = {
         "k": int(k), "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
-        "weights": weights, "integers": integers, "keep_signs": list(order.keep_signs),
+        "weights": weights, "integers": integers, "keep_signs": list(layer.keep_signs),
         "seed": drawn,
     }  # fmt: skip
 
@@ -201,7 +201,7 @@ def microaggregate(
         job = Job(tuple(some), int(k), grouping, average, streams)
         return _grouped(table, members, {"variables": some, **parameters}, job)
 
-    return once_a_household(frame, names, order, homes, run)
+    return layer.run(run)
 
 
 def _file_for(
@@ -218,7 +218,7 @@ def _check_options(
     weights: str | None,
 ) -> None:  # fmt: skip
     """Note options that do not go together."""
-    block = getattr(grouping, "block", None)
+    block = grouping.block if isinstance(grouping, MdavGroups) else None
     if block is not None and Whole(1).allows(k) and block < 2 * k:
         faults.add("method: block", f"is {block}", hint=f"Give at least 2 k = {2 * k}.")
     if weights is not None and average is not None and not isinstance(average, MeanValue):
@@ -234,9 +234,8 @@ def _check_columns(
         _check_mixed(faults, frame, names, grouping)
     else:
         read_numbers(faults, frame, names, "variable")
-    axis = getattr(grouping, "axis", None)
-    if axis is not None:
-        read_numbers(faults, frame, [axis], "column to sort by")
+    if isinstance(grouping, SingleAxisGroups) and grouping.axis is not None:
+        read_numbers(faults, frame, [grouping.axis], "column to sort by")
     if weights is not None and check_columns(faults, frame, [weights], "weights"):
         check_weights(faults, frame[weights], weights)
 
@@ -340,7 +339,7 @@ def _aggregated(values: np.ndarray, groups: np.ndarray, filled: np.ndarray, job:
             values[filled],
             groups[filled],
             aggregate=job.average.type,
-            trim=getattr(job.average, "share", 0.0),
+            trim=job.average.share if isinstance(job.average, TrimmedMean) else 0.0,
             weights=weights,
         )
         new[filled] = by_group[groups[filled]]

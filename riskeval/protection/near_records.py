@@ -21,8 +21,8 @@ def matched_groups(
     rare = np.flatnonzero(n_homes[cell] < k)
     # records of large classes that these can spare: one for each home above k
     first = homes_of.index.to_numpy()
-    place = homes_of.groupby("cell").cumcount().to_numpy()
-    spare = first[(place >= k) & (n_homes[homes_of["cell"]] > k)]
+    position = homes_of.groupby("cell").cumcount().to_numpy()
+    spare = first[(position >= k) & (n_homes[homes_of["cell"]] > k)]
     group = np.full(len(codes), -1, dtype=np.int64)
     order = rare[np.lexsort(codes[rare].T[::-1])]
     total, n_groups = 0.0, 0

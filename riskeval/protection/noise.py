@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
-from riskeval.protection.household.once import once_a_household, read_order
-from riskeval.protection.methods import NOISE, NoiseMethod, OutlierNoise, RommNoise
+from riskeval.protection.household.once import read_layer
+from riskeval.protection.methods import (
+    NOISE,
+    AdditiveNoise,
+    CorrelatedNoise,
+    NoiseMethod,
+    OutlierNoise,
+    RommNoise,
+)
 from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
@@ -51,11 +58,15 @@ class _Job:
 
     @property
     def covariance(self) -> str:
-        return getattr(self.noise, "covariance", "classical")
+        noise = self.noise
+        return (
+            noise.covariance if isinstance(noise, (CorrelatedNoise, OutlierNoise)) else "classical"
+        )
 
     @property
     def moments(self) -> str:
-        return getattr(self.noise, "moments", "expected")
+        noise = self.noise
+        return noise.moments if isinstance(noise, (AdditiveNoise, CorrelatedNoise)) else "expected"
 
 
 @same_library
@@ -159,11 +170,10 @@ def add_noise(
     faults = Faults("add_noise")
     file = as_file(data, faults, household=household)
     frame, names = file.indexed, numeric_names(faults, file, variables)
-    order, homes = read_order(
+    layer = read_layer(
         faults, file, names, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
-    order = replace(order, verb_keeps_signs=False)
     streams = read_secret(faults, seed)
     keep_zeros = listed_names(keep_zeros)
     for name in keep_zeros:
@@ -185,7 +195,7 @@ def add_noise(
         zeros = [name for name in keep_zeros if name in some]
         return _with_noise(table, some, job, zeros, integers, parameters)
 
-    return once_a_household(frame, names, order, homes, run)
+    return layer.run(run, sets_signs=True)
 
 
 def _with_noise(

@@ -19,6 +19,7 @@ from riskeval.protection.grouping import (
 from riskeval.protection.methods import (
     Aggregate,
     ClusterGroups,
+    GowerGroups,
     GroupingMethod,
     MahalanobisGroups,
     MdavGroups,
@@ -53,11 +54,6 @@ class Job:
     def method(self) -> str:
         """Short name of the grouping."""
         return self.grouping.type
-
-    @property
-    def zeros(self) -> tuple[str, ...]:
-        """Semi-continuous columns."""
-        return tuple(names_of(getattr(self.grouping, "zeros", ())))
 
 
 def _strata_rows(
@@ -159,11 +155,13 @@ def _former(
 def _mixed(frame: pd.DataFrame, job: Job) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers and ordered codes, constants of semi-continuous columns, codes of levels."""
     numeric, special, nominal = [], [], []
-    for name in names_of(getattr(job.grouping, "distance", None)) or job.names:
+    assert isinstance(job.grouping, GowerGroups)
+    zeros = names_of(job.grouping.zeros)
+    for name in names_of(job.grouping.distance) or job.names:
         column = one_column(frame[name])
         if is_number(frame[name]) or is_ordered(frame[name]):
             numeric.append(column)
-            special.append((column == 0) if name in job.zeros else np.zeros(len(frame), bool))
+            special.append((column == 0) if name in zeros else np.zeros(len(frame), bool))
         else:
             nominal.append(column)
     empty = np.empty((len(frame), 0))

@@ -256,11 +256,11 @@ def _column(
         expected += float(counts[used] @ (1.0 - np.diag(table)))
         uniforms = job.streams.at("pram", name, labels[group], "draws").random(len(rows))
         limits = np.cumsum(table, axis=1)
-        for place, code in enumerate(used):
+        for position, code in enumerate(used):
             of_code = codes[rows] == code
-            largest = np.flatnonzero(table[place] > 0)[-1]
-            places = np.searchsorted(limits[place], uniforms[of_code], side="right")
-            new[rows[of_code]] = used[np.minimum(places, largest)]
+            largest = np.flatnonzero(table[position] > 0)[-1]
+            positions = np.searchsorted(limits[position], uniforms[of_code], side="right")
+            new[rows[of_code]] = used[np.minimum(positions, largest)]
     return _Drawn(new, matrices, expected, gap)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
-from riskeval.protection.household.once import once_a_household, read_order
+from riskeval.protection.household.once import read_layer
 from riskeval.protection.numeric import (
     check_strata,
     numeric_names,
@@ -160,39 +160,35 @@ def rank_swap(
     streams = read_secret(faults, seed)
     read_numbers(faults, frame, names, "variable")
     check_strata(faults, frame, strata)
-    order, homes = read_order(
+    layer = read_layer(
         faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
-    job = _Job(p, top, bottom, keep_correlation, keep_means, strata, order.keep_signs, streams)
+    job = _Job(p, top, bottom, keep_correlation, keep_means, strata, layer.keep_signs, streams)
     job.check(faults, "")
     if keep_correlation is not None and len(names) < 2:
         faults.add("keep_correlation", "needs two variables")
     faults.raise_if_any()
-
-    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        return _swapped(table, some, job)
-
-    return once_a_household(frame, names, order, homes, run)
+    return layer.run(lambda table, some, members: _swapped(table, some, job))
 
 
 def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:
     values = numbers(frame, names)
     ids, labels = strata_of(frame, job.strata)
     coded, tails = _coded_tails(values, names, ids, job)
-    places = [
+    strata = [
         with_signs(ids, labels, coded[:, [j]]) if name in job.keep_signs else (ids, labels)
         for j, name in enumerate(names)
     ]
-    p = _share(coded, places, names, job)
+    p = _share(coded, strata, names, job)
     released, rows = frame.copy(deep=False), []
     for j, name in enumerate(names):
-        source = _sources(coded[:, j], *places[j], p, name, job.streams)
+        source = _sources(coded[:, j], *strata[j], p, name, job.streams)
         column = frame[name]
         if tails[j].any():
             column = put_numbers(column, coded[:, j], tails[j])
         released[name] = taken(column, source)
-        within = places[j][0]
+        within = strata[j][0]
         _verify(name, coded[:, j], coded[source, j], within, p)
         rows.append((name, p, *_facts(coded[:, j], values[:, j], source, within, p)))
     columns = ["variable", "p", "reach", "not_swapped", "narrow", "extremes_stayed", "correlation"]
@@ -304,7 +300,7 @@ def _coded_tails(
 
 
 def _share(
-    values: np.ndarray, places: list[tuple[np.ndarray, list[str]]], names: Sequence[str], job: _Job
+    values: np.ndarray, strata: list[tuple[np.ndarray, list[str]]], names: Sequence[str], job: _Job
 ) -> float:
     """Return p as given, or the largest that keeps correlations or means; by halving."""
     if job.keep_correlation is None and job.keep_means is None:
@@ -314,7 +310,7 @@ def _share(
         middle = float(np.sqrt(low * high))
         swapped = np.column_stack(
             [
-                values[_sources(values[:, j], *places[j], middle, name, job.streams), j]
+                values[_sources(values[:, j], *strata[j], middle, name, job.streams), j]
                 for j, name in enumerate(names)
             ]
         )

@@ -99,9 +99,9 @@ def release_file(
     n = len(frame)
     rows = rng.permutation(n) if order == "records" else np.arange(n)
     if order in ORDERS[1:3]:
-        place = rng.permutation(len(homes))[homes.number]
+        position = rng.permutation(len(homes))[homes.number]
         within = rng.random(n) if order == ORDERS[2] else np.arange(n)
-        rows = np.lexsort((within, place))
+        rows = np.lexsort((within, position))
     released = frame.iloc[rows].drop(columns=dropped).reset_index(drop=True)
     # 2. new identifiers, drawn apart from the order
     for column in dict.fromkeys([*([] if household is None else [household]), *ids]):

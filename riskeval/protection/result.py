@@ -181,8 +181,8 @@ def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:
     (old, old_levels), (new, new_levels) = encode(before), encode(after)
     if before.dtype != after.dtype:
         old_levels, new_levels = (tuple(map(level_text, of)) for of in (old_levels, new_levels))
-    place = {level: code for code, level in enumerate(old_levels)}
-    table = np.array([*(place.get(level, -2) for level in new_levels), -1], dtype=np.int64)
+    position = {level: code for code, level in enumerate(old_levels)}
+    table = np.array([*(position.get(level, -2) for level in new_levels), -1], dtype=np.int64)
     return np.asarray(table[new] != old)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from riskeval.protection.design import design
 from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod
-from riskeval.protection.household.once import once_a_household, read_order
+from riskeval.protection.household.once import read_layer
 from riskeval.protection.numeric import read_numbers
 from riskeval.protection.rank_swap import taken
 from riskeval.protection.result import Protected, protected
@@ -118,7 +118,7 @@ def shuffle(
     read_numbers(faults, frame, responses, "confidential variable")
     design(faults, frame, model)
     faults.raise_if_any()
-    order, homes = read_order(
+    layer = read_layer(
         faults, file, responses, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
@@ -131,11 +131,11 @@ def shuffle(
         shared = [] if members is None else [name for name in responses if name not in some]
         before = frame if shared else table
         scores = (_household_scores(before, shared), _household_scores(table, shared))
-        released = _shuffled(table, one_model, formula, method, streams, scores, order.keep_signs)
+        released = _shuffled(table, one_model, formula, method, streams, scores, layer.keep_signs)
         explained.append(released.details["explained"])
         return released
 
-    result = once_a_household(frame, responses, order, homes, run)
+    result = layer.run(run)
     details = {
         **result.details,
         "explained": pd.concat(explained)[responses],
@@ -143,8 +143,8 @@ def shuffle(
         "rank_correlation_after": _correlations(result.data, model),
     }
     parameters = {"formula": formula, "method": method, "seed": streams.seed}
-    if order.asks:
-        parameters |= order.parameters()
+    if layer.asks:
+        parameters |= layer.parameters()
     return replace(result, parameters=parameters, details=details)
 
 

@@ -44,6 +44,11 @@ class PrivacyTarget:
     value: float  # least number of records or values; largest risk or distance
 
     @property
+    def is_visible_k(self) -> bool:
+        """Whether records must show what so many others show."""
+        return self.visible and self.kind == "k"
+
+    @property
     def text(self) -> str:
         """The target with its limit."""
         if self.kind in ("t", "individual_risk"):

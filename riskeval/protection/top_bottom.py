@@ -10,7 +10,7 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household.layer import Households, read_households
-from riskeval.protection.household.once import read_order
+from riskeval.protection.household.once import read_layer
 from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.protection.sums import magnitude_note, sums_kept
@@ -90,12 +90,12 @@ def top_bottom_code(
     frame, household = file.indexed, file.roles.household
     weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
     alone = file.with_roles(household=None)
-    order, _ = read_order(faults, alone, [column], components=components)
+    layer = read_layer(faults, alone, [column], components=components)
     faults.raise_if_any()
     values, released = frame[column], frame.copy(deep=False)
     if isinstance(values.dtype, pd.CategoricalDtype):
         released[column] = _coded_levels(values, upper, lower)
-        used: dict[str, Any] = {"lower": lower, "upper": upper}
+        used: dict[str, object] = {"lower": lower, "upper": upper}
     else:
         homes = read_households(faults, file, [column])
         faults.raise_if_any()
@@ -118,7 +118,7 @@ def top_bottom_code(
                 column=column,
             )
         )
-    released, touched, sums = sums_kept(frame, released, [column], order.components)
+    released, touched, sums = sums_kept(frame, released, [column], layer.components)
     sizes = magnitude_note(frame, released, [column])
     return protected(
         frame,
@@ -132,7 +132,7 @@ def top_bottom_code(
             "replacement": list(replacement) if isinstance(replacement, tuple) else replacement,
             "weights": weights,
             "household": household,
-            "components": order.parameters()["components"],
+            "components": layer.parameters()["components"],
         },
         notes=[*notes, *sums, *sizes],
         details={"replacement": used},
@@ -164,11 +164,11 @@ def _check_tails(
             continue
         tail = numbers > limit if side == "upper" else numbers < limit
         units = homes.number[tail]
-        distinct, place = np.unique(units, return_inverse=True)
+        distinct, position = np.unique(units, return_inverse=True)
         if not tail.any():
             continue
         sizes = np.abs(numbers[tail]) * (1.0 if weight is None else weight[tail])
-        sizes = np.bincount(place.reshape(-1), sizes)
+        sizes = np.bincount(position.reshape(-1), sizes)
         if len(distinct) < LEAST_TAIL:
             holds = plural(len(distinct), homes.unit)
             faults.add(
@@ -250,9 +250,9 @@ def _is_number(value: object) -> bool:
 
 def _coded_ends(
     values: pd.Series, upper: Any, lower: Any, replacement: Any, weight: np.ndarray | None
-) -> tuple[pd.Series, dict[str, Any]]:
+) -> tuple[pd.Series, dict[str, object]]:
     numbers = as_numbers(values)
-    used: dict[str, Any] = {}
+    used: dict[str, object] = {}
     result = values
     for side, limit in (("lower", lower), ("upper", upper)):
         if limit is None:

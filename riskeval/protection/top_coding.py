@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
-from riskeval.protection.household.once import once_a_household, read_order
+from riskeval.protection.household.once import read_layer
 from riskeval.protection.numeric import (
     INTEGERS,
     MANY_OUTLIERS,
@@ -108,17 +108,17 @@ def mv_top_code(
     options = {"alpha": alpha, "covariance": covariance, "integers": integers}
     check(faults, PARAMETERS, options)
     read_numbers(faults, frame, names, "variable")
-    order, homes = read_order(
+    layer = read_layer(
         faults, file, names, household_variables=household_variables,
         components=components, keep_signs=keep_signs,
     )  # fmt: skip
     faults.raise_if_any()
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        signs = [name for name in order.keep_signs if name in some]
+        signs = [name for name in layer.keep_signs if name in some]
         return _coded(table, some, alpha, covariance, integers, signs)
 
-    return once_a_household(frame, names, order, homes, run)
+    return layer.run(run)
 
 
 def _coded(

@@ -14,6 +14,7 @@ from riskeval.protection.methods import (
     WEIGHTINGS,
     NoisyWeights,
     RoundedWeights,
+    SmoothWeights,
     WeightMethod,
 )
 from riskeval.protection.result import Protected, protected
@@ -101,7 +102,7 @@ def weights(
     frame, household = file.indexed, file.roles.household
     by, watched = names_of(strata), names_of(estimates)
     change = read_method(faults, "method", method, WEIGHTINGS)
-    predictors = names_of(getattr(change, "predictors", ()))
+    predictors = names_of(change.predictors) if isinstance(change, SmoothWeights) else []
     check_columns(faults, frame, dict.fromkeys([*by, *predictors]), "column")
     check_numeric(faults, frame, watched, "estimate")
     if not by:
@@ -160,9 +161,9 @@ def share_shown(values: np.ndarray, stratum: np.ndarray) -> float:
     alone = np.flatnonzero(sizes[group] == 1)
     if len(alone) and len(values) > NEIGHBOURS:
         order = np.argsort(values, kind="stable")
-        place = np.empty(len(values), dtype=np.int64)
-        place[order] = np.arange(len(values))
-        start = np.clip(place[alone] - NEIGHBOURS // 2, 0, len(values) - NEIGHBOURS)
+        position = np.empty(len(values), dtype=np.int64)
+        position[order] = np.arange(len(values))
+        start = np.clip(position[alone] - NEIGHBOURS // 2, 0, len(values) - NEIGHBOURS)
         window = stratum[order[start[:, None] + np.arange(NEIGHBOURS)]]
         tells[alone] = (window == window[:, :1]).all(axis=1)
     return float(tells.mean()) if len(tells) else 0.0
@@ -185,7 +186,8 @@ def _changed(
         sums = np.bincount(stratum, before) / np.bincount(stratum, after)
         after = after * sums[stratum]
     else:
-        after = _smooth(frame, before, names_of(getattr(change, "predictors", ())))
+        assert isinstance(change, SmoothWeights)
+        after = _smooth(frame, before, names_of(change.predictors))
     after = _one_for_members(before, after, homes)
     total = after.sum()
     return (after * (before.sum() / total) if total > 0 else after), None

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from riskeval.report import comparison_tables as tables
 from riskeval.report.comparison_map import map_chart
-from riskeval.report.comparison_verdicts import clean_releases, verdict_rows, worst_rows
+from riskeval.report.comparison_verdicts import (
+    clean_releases,
+    judged,
+    left_out,
+    reason_rows,
+    verdict_rows,
+)
 from riskeval.report.external import external_view
 from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
@@ -103,7 +109,9 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
         "cards": _cards(comparison, first),
         "first": _first(comparison),
         "verdicts": verdict_rows(comparison, first, external),
-        "worst": worst_rows(comparison),
+        "judged": judged(comparison),
+        "reasons": reason_rows(comparison, external),
+        "left_out": left_out(comparison),
         "rounding": f"{ROUNDING} {NOT_SHOWN}" if external else "",
         "decision": _decision(comparison, [item for _, item in maps[:2]]),
         "decision_note": _decision_note(comparison, [item for _, item in maps[:2]]),

@@ -49,7 +49,8 @@ def _axis(result: RiskUtilityMap, name: str, values: pd.Series) -> Axis:
     low, high = float(values.min()), float(values.max())
     if name == "risk" and np.isfinite(result.limit):
         high = max(high, float(result.limit))
-    low = min(low, 0.0) if low < 0.4 * high else low
+    if name == "risk" or low < 0.4 * high:
+        low = min(low, 0.0)
     margin = 0.06 * (high - low or abs(high) or 1.0)
     word = "less" if better == "low" else "more"
     return Axis(

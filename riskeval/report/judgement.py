@@ -19,15 +19,24 @@ from riskeval.shared.measurement import Measurement
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import capitalised, message, sentence
-from synthpop.microdata.messages.text import BLANK, join, number, plural
+from synthpop.microdata.messages.text import BLANK, join, number, percent_tick, plural
 from synthpop.microdata.pages.charts import interval_dot
 from synthpop.microdata.pages.page import write_for
-from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
+from synthpop.microdata.pages.page_facts import (
+    Svg,
+    card,
+    finding,
+    folding_row,
+    row_id,
+    table,
+    verdict,
+)
+from synthpop.microdata.pages.plane import Axis, Plane
 
 if TYPE_CHECKING:
     from riskeval.attacks.synthetic_risk import SyntheticRisk
 
-MOST_FINDINGS = 5
+MOST_FINDINGS = 3
 NO_STRANGERS = (
     "The hold-out holds no strangers: its records are in the original too, or the synthetic file "
     "tells more about them. Give persons of the same kind who took part in neither."
@@ -91,8 +100,10 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
         "title": gettext("Disclosure risk of a synthetic file"),
         "external": external,
         "cards": _cards(risk, external),
+        "judged": verdict_row(risk.verdict, external),
         "verdicts": verdict_rows(risk, external),
-        "worst": _worst(risk, external),
+        "reasons": _worst(risk, external),
+        "map": "" if external else _map(risk),
         "nothing": _nothing(risk),
         "story": risk.story,
         "rounding": ROUNDING if external else "",
@@ -170,9 +181,32 @@ def _identical(risk: SyntheticRisk) -> AttackNumber | None:
     return next((one for one in screened if one.measurement.info.name == "identical"), None)
 
 
+def _map(risk: SyntheticRisk) -> Svg | str:
+    """Return what attacks find on participants beside what they find on strangers, as SVG."""
+    found = [
+        (beyond.holdout_rate, beyond.rate, _row_title(one.measurement, target), one.is_above)
+        for _, target, one in _numbers(risk)
+        if (beyond := one.excess) is not None
+    ]
+    if not found:
+        return ""
+    most = max(0.02, *(1.08 * max(strangers, members) for strangers, members, _, _ in found))
+    plane = Plane(
+        Axis(message("Found of strangers"), 0.0, most, text=percent_tick),
+        Axis(message("Found of participants (above the line: more)"), 0.0, most, text=percent_tick),
+    )
+    plane.line([0.0, most], [0.0, most], "front")
+    for strangers, members, title, above in found:
+        kind, shape = ("far", "circle") if above else ("c0 hollow", "circle")
+        plane.point(strangers, members, kind, shape, title if above else "")
+    text = message("{n} of {m} numbers are clearly higher for participants than for strangers",
+                   n=sum(above for *_, above in found), m=len(found))  # fmt: skip
+    return Svg(plane.render(text))
+
+
 def verdict_rows(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
-    """Return the three rows: the verdict, copies, and what was attacked."""
-    rows = [verdict_row(risk.verdict, external, "#attacks"), _copies(risk, external)]
+    """Return the rows below the verdict: copies, and what was attacked."""
+    rows = [_copies(risk, external)]
     if risk.skipped:
         names = join(_title(*item) for item in risk.skipped)
         rows.append(

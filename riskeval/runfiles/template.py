@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.keys.suggest import RoleSuggestions
+from riskeval.protection.registry import VERBS
+from synthpop.microdata.formats.labelled import UserMissing
 from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.text import number
@@ -19,9 +21,19 @@ WIDTH = 5
 PLANS = ("assess", "protect")
 
 
-def plan_text(plan: str, frame: pd.DataFrame, roles: RoleSuggestions, path: str) -> str:
-    """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file."""
+def plan_text(
+    plan: str,
+    frame: pd.DataFrame,
+    roles: RoleSuggestions,
+    path: str,
+    user_missing: UserMissing = "missing",
+) -> str:
+    """Return a run file of ``riskeval assess`` or ``riskeval protect`` for a file.
+
+    user_missing: how the file was read
+    """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    is_level = user_missing == "level"
     lines = [
         f"# Run file of riskeval. Run it with: riskeval {plan} THIS_FILE",
         "# The roles are suggestions from names, labels and values: check each of them. Who may",
@@ -29,6 +41,7 @@ def plan_text(plan: str, frame: pd.DataFrame, roles: RoleSuggestions, path: str)
         "",
         "[data]",
         f"file = {toml_value(path)}",
+        *(['user_missing = "level"   # kinds of missing answers are kept apart'] * is_level),
         "",
         *(_assess(roles) if plan == "assess" else _protect(frame, roles)),
         "",
@@ -85,7 +98,7 @@ def _assess(roles: RoleSuggestions) -> list[str]:
 
 
 def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
-    lines = ["[roles]", *_roles(roles)]
+    lines, proposed = ["[roles]", *_roles(roles)], VERBS["local_suppression"].proposed
     for name in roles.keys:
         breaks = _breaks(frame[name])
         if breaks:
@@ -99,12 +112,11 @@ def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
             ]
     lines += [
         "# Suppress single values of keys until every record shares its keys with two others.",
+        "# The target leaves nobody alone with the values that a record shows; without it records",
+        "# pass because others have missing values. The summary names the cells that it costs.",
         "[[step]]",
         'verb = "local_suppression"',
-        "k = 3",
-        "# Some records pass because others have missing values. With this nobody is alone with",
-        "# the values that a record still shows; the summary names the cells that it costs.",
-        '# targets = { "visible k" = 2 }',
+        *(f"{name} = {toml_value(value)}" for name, value in proposed.items()),
         "",
     ]
     if roles.numeric:

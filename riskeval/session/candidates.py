@@ -106,8 +106,8 @@ def _groupings(values: pd.Series) -> list[dict[Any, list[Any]]]:
         return []
     chains = _neighbours(filled, counts) if ordered else _rarest(filled, counts)
     if len(chains) > MOST_JOINED:
-        places = np.unique(np.linspace(0, len(chains) - 1, MOST_JOINED).round().astype(int))
-        chains = [chains[place] for place in places]
+        positions = np.unique(np.linspace(0, len(chains) - 1, MOST_JOINED).round().astype(int))
+        chains = [chains[position] for position in positions]
     return [{_joined([levels[j] for j in g]): [levels[j] for j in g] for g in c} for c in chains]
 
 
@@ -122,10 +122,10 @@ def _neighbours(filled: list[int], counts: np.ndarray) -> list[list[list[int]]]:
     chains = []
     while len(groups) > 2:
         sizes = [int(counts[group].sum()) for group in groups]
-        place = int(np.argmin(sizes))
-        beside = [p for p in (place - 1, place + 1) if 0 <= p < len(groups)]
+        position = int(np.argmin(sizes))
+        beside = [p for p in (position - 1, position + 1) if 0 <= p < len(groups)]
         other = min(beside, key=lambda p: sizes[p])
-        first, last = sorted((place, other))
+        first, last = sorted((position, other))
         groups = [*groups[:first], [*groups[first], *groups[last]], *groups[last + 1 :]]
         chains.append([list(group) for group in groups if len(group) > 1])
     return chains

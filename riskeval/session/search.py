@@ -181,8 +181,8 @@ class _Search:
         start: Node = (0,) * (len(self.recodings) + 1)
         self.nodes[start] = self._try_node(start)
         yield
-        for place, treatment in enumerate(self.treatments):
-            self.masked[place] = self._try(self.start, treatment)
+        for position, treatment in enumerate(self.treatments):
+            self.masked[position] = self._try(self.start, treatment)
             yield
         # 2. recodings, best first; after each step some whole plans of the expected front
         open_nodes = [(self._loss(self.nodes[start]), start)]
@@ -201,7 +201,10 @@ class _Search:
     def _try_node(self, node: Node) -> PlanTrial:
         chosen = [options[i - 1] for options, i in zip(self.recodings, node[1:], strict=True) if i]
         k = self.sizes[node[0]]
-        return self._try(self.start, [*chosen, ("local_suppression", {"k": k})])
+        return self._try(
+            self.start,
+            [*chosen, ("local_suppression", {**VERBS["local_suppression"].proposed, "k": k})],
+        )
 
     def _neighbours(self, node: Node) -> list[Node]:
         limits = [len(self.sizes) - 1, *(len(options) for options in self.recodings)]
@@ -214,16 +217,16 @@ class _Search:
     def _whole_plans(self, most: int | None) -> Iterator[None]:
         """Carry out plans of keys and numbers together, of least loss first."""
         points = {
-            (node, place): self._joined(first, second)
+            (node, position): self._joined(first, second)
             for node, first in self.nodes.items()
             if not first.problem
-            for place, second in self.masked.items()
+            for position, second in self.masked.items()
             if not second.problem
         }
         waiting = [pair for pair in front_of(points, points) if pair[1] and pair not in self.whole]
-        for node, place in waiting[:most]:
-            self.whole[node, place] = self._try(
-                self.start, self.treatments[place], before=self.nodes[node].steps
+        for node, position in waiting[:most]:
+            self.whole[node, position] = self._try(
+                self.start, self.treatments[position], before=self.nodes[node].steps
             )
             yield
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -208,7 +208,7 @@ def joined(*notes: str) -> str:
 
 def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:
     """Return one row per measurement, with everything that its info and itself say."""
-    rows: list[dict[str, Any]] = [
+    rows: list[dict[str, object]] = [
         {
             "name": one.info.name,
             "target": one.target,
@@ -237,7 +237,7 @@ def measurement_table(measurements: Iterable[Measurement]) -> pd.DataFrame:
     )
 
 
-def text_frame(rows: list[dict[str, Any]], columns: Sequence[str], *texts: str) -> pd.DataFrame:
+def text_frame(rows: list[dict[str, object]], columns: Sequence[str], *texts: str) -> pd.DataFrame:
     """Return rows as a table whose columns of messages keep what they were made from."""
     frame = pd.DataFrame(rows, columns=list(columns))
     for name in texts:  # the text type of pandas would make them plain

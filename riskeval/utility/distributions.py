@@ -185,8 +185,8 @@ def kolmogorov_smirnov(
     rows = []
     for name in names:
         x, y = as_numbers(files.x[name]), as_numbers(files.y[name])
-        distance, place = _largest_gap(x, y, ones(len(x), files.wx), ones(len(y), files.wy))
-        rows.append({"variable": name, "distance": distance, "at": place})
+        distance, position = _largest_gap(x, y, ones(len(x), files.wx), ones(len(y), files.wy))
+        rows.append({"variable": name, "distance": distance, "at": position})
     return _result("Kolmogorov-Smirnov", rows)
 
 
@@ -206,7 +206,7 @@ def _largest_gap(
     return float(gaps[best]), float(ordered[best])
 
 
-def _result(measure: str, rows: list[dict[str, Any]]) -> DistributionDistance:
+def _result(measure: str, rows: list[dict[str, object]]) -> DistributionDistance:
     table = pd.DataFrame(rows)
     distances = table["distance"].dropna()  # without any, largest and mean are NaN
     return DistributionDistance(measure, table, float(distances.max()), float(distances.mean()))

@@ -93,7 +93,7 @@ def estimate(
 ) -> Indicator:
     """One indicator of one file (0: original, 1: release), with its variance."""
     frame, weights = request.files.frames[file], request.files.weights[file]
-    options: dict[str, Any] = {"by": request.domains[file]}
+    options: dict[str, object] = {"by": request.domains[file]}
     if statistic == "gender_pay_gap" and request.gender is not None:
         options.update(gender=frame[request.gender], men=request.men, women=request.women)
     if threshold is not None:
@@ -115,7 +115,7 @@ def domain_table(
     threshold = first.threshold if same_line else None
     second = estimate(request, statistic, y, 1, threshold)
     domains = [*first.domains, *[d for d in second.domains if d not in first.domains]]
-    columns: dict[str, Any] = {"term": term, "domain": [OVERALL, *domains]}
+    columns: dict[str, object] = {"term": term, "domain": [OVERALL, *domains]}
     for estimates, role in ((first, "original"), (second, "released")):
         place_of = {domain: j + 1 for j, domain in enumerate(estimates.domains)}
         rows = np.array([0, *[place_of.get(domain, -1) for domain in domains]])

@@ -286,12 +286,12 @@ def interval_overlap(
 def _shares(request: EstimateRequest, name: str, x: pd.Series, y: pd.Series) -> list[pd.DataFrame]:
     both, single = common_levels(x, y)
     coded = [encode(column) for column in (x, y)]
-    places = [{level: place for place, level in enumerate(levels)} for _, levels in coded]
+    positions = [{level: position for position, level in enumerate(levels)} for _, levels in coded]
     tables = []
     for value in both + single:
         has_value = [
-            pd.Series(np.where(codes < 0, np.nan, codes == place.get(value, -2)))
-            for (codes, _), place in zip(coded, places, strict=True)
+            pd.Series(np.where(codes < 0, np.nan, codes == position.get(value, -2)))
+            for (codes, _), position in zip(coded, positions, strict=True)
         ]
         tables.append(domain_table(request, "mean", f"{name}={value}", *has_value))
     return tables

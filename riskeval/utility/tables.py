@@ -307,11 +307,11 @@ def _aitchison(
     n_cells = int(np.prod([float(size) for size in sizes]))
     if n_cells > LARGEST_ROWS or n_cells // n_rows < 2:
         return NAN, 0
-    place = np.ravel_multi_index(tuple(codes.T), tuple(sizes))
+    position = np.ravel_multi_index(tuple(codes.T), tuple(sizes))
     logs, replaced = [], 0
     for counts, zero in zip((tx, ty), zeros, strict=True):
         table = np.zeros(n_cells)
-        table[place] = counts
+        table[position] = counts
         empty = table <= 0
         replaced += int(empty.sum())
         table[empty] = zero
@@ -327,7 +327,7 @@ def _cells(
     tx: np.ndarray,
     ty: np.ndarray,
 ) -> pd.DataFrame:
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for j, name in enumerate(names):
         labels = np.empty(len(levels[j]), dtype=object)
         labels[:] = levels[j]

@@ -14,6 +14,7 @@ from synthpop.app.forms import Form, Option
 from synthpop.app.labels import WORDS, label_of
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
+from synthpop.microdata.frame.dictionary import toml_value
 
 Translate = Callable[..., str]
 LINE = 110
@@ -294,7 +295,9 @@ def _option_field(
     name = prefix + option.name
     key = f"{form.name}-{name}".replace(".", "-")
     label = t(label_of(form.name, option.name)) + (" *" if option.required else "")
-    value = values.get(name, "" if option.default is None else option.default)
+    first = option.default if option.proposed is None else option.proposed
+    first = toml_value(first) if isinstance(first, Mapping) else first
+    value = values.get(name, "" if first is None else first)
     help_text = t(option.help)
     if option.from_role:
         help_text = " ".join([t("Left empty: from the roles."), help_text])

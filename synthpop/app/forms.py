@@ -57,6 +57,7 @@ class Option:
     forms: tuple[Form, ...] = ()
     typed: bool = True  # whether a record says which one it is
     from_role: str = ""  # the role of the project that fills the option when it is left empty
+    proposed: Any = None  # what the entry holds at first; left empty it means the default
     main: bool = True  # whether the option is shown at once, or under "more options"
 
 
@@ -81,12 +82,14 @@ def make_form(
     title: str = "",
     skip: Collection[str] = ("data",),
     roles: Mapping[str, str] | None = None,
+    proposed: Mapping[str, Any] | None = None,
     related: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Form:
     """Return the form of a function, or of a dataclass, with a NumPy docstring.
 
     skip: parameters that are not options
     roles: option -> role that fills it when it is left empty
+    proposed: option -> what its entry holds at first
     related: what docstrings mean by "see `Name`" of a parameter, by this name
     """
     described = getattr(function, "func", function)  # of a partial function
@@ -105,8 +108,12 @@ def make_form(
         )
         options.append(_option(parameter, text, forms, role))
     main = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
+    first = proposed or {}
     ordered = tuple(
-        dataclasses.replace(one, main=one.required or one.name in main) for one in options
+        dataclasses.replace(
+            one, main=one.required or one.name in [*main, *first], proposed=first.get(one.name)
+        )
+        for one in options
     )
     return Form(name or described.__name__, first_sentence(described), ordered, title)
 
@@ -116,7 +123,13 @@ def protection_forms() -> dict[str, Form]:
     from riskeval.protection.registry import VERBS
 
     return {
-        verb: make_form(method.run, name=verb, title=method.title, roles=method.roles)
+        verb: make_form(
+            method.run,
+            name=verb,
+            title=method.title,
+            roles=method.roles,
+            proposed=method.proposed,
+        )
         for verb, method in VERBS.items()
     }
 

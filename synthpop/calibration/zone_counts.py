@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -10,45 +11,44 @@ from synthpop.calibration.zone_problem import ZoneProblem
 from synthpop.calibration.zone_solver import ZoneWeights
 from synthpop.microdata.statistics.streams import Streams
 
-SWEEPS, PATIENCE, TRIED = 600, 40, 8
+SWEEPS, PATIENCE, TRIED = 3000, 40, 8
+PULL = 0.5  # of a larger area's total in a zone, where a total of the zone has 1
+VISITS = 60  # zones of an area that are visited again for its totals
 BLOCK = 2_000_000  # numbers held at a time
 NEARLY_WHOLE = 0.05
 NEARLY_MET = 1e-3  # of a total of a larger area
+NEAR = 0.01  # of a total of a zone
 HOUSEHOLDS = 9.0  # what missing a total costs that households count for once, for persons: 1
 
 
 def whole_counts(
     problem: ZoneProblem, weights: ZoneWeights, streams: Streams, first_zone: int = 0
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each zone with households of the survey, and how often it has each of them.
+) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Return each zone with households of the survey, and how often it has each of them.
 
     1. The number of households of a zone is its total, or its sum of weights, rounded; what
     rounding leaves is handed to the next zone. 2. A systematic sample decides which weights are
     rounded up. 3. Households are exchanged while that brings the zone's totals nearer. What larger
-    areas are still short of, or have too much, is handed on from zone to zone.
+    areas are still short of, or have too much, is handed on from zone to zone. 4. Where a larger
+    area still misses a total, households of some of its zones are exchanged once more.
     """
-    from synthpop.kernels.zones import improve_counts
-
     scale = _cost_of_gaps(problem)
     last = len(problem.areas) - 1
+    of_zone = problem.level == last
     carried = [np.zeros(targets.shape) for targets in problem.targets]
     aim = [
         _aim(targets, achieved)
         for targets, achieved in zip(problem.targets, weights.achieved, strict=True)
     ]
+    made: list[tuple[int, np.ndarray, np.ndarray]] = []
+    wanted_of = np.zeros((problem.n_zones, len(scale)))
     left = 0.5
     for region, part, zones in problem.blocks(BLOCK):
-        pool, columns, start = (
-            problem.pools[region],
-            part.tocsc(),
-            problem.start(region, part, zones),
-        )
-        bounds = weights.limits.between(start)
-        least, most = np.floor(bounds[0]).astype(np.int64), np.ceil(np.minimum(bounds[1], 2.0**40))
+        pool, start = _Pool(problem.pools[region], part), problem.start(region, part, zones)
+        least, most = _whole_limits(weights, start)
         for z, w, low, high in zip(
-            zones, weights.of(problem, region, part, zones), least, most.astype(np.int64),
-            strict=True,
-        ):  # fmt: skip
+            zones, weights.of(problem, region, part, zones), least, most, strict=True
+        ):
             rng = streams.at("zone", first_zone + int(z))
             wanted_homes = float(w.sum())
             if abs(wanted_homes - problem.households[z]) < 0.5:
@@ -58,24 +58,131 @@ def whole_counts(
                 n = int(wanted_homes + left)
                 left += wanted_homes - n
             counts = _rounded(w, n, rng)
-            wanted = part.T @ w
-            for level in range(last + 1):
-                own, area = problem.controls_of(level), problem.areas[level, z]
-                if level == last:
-                    target = problem.targets[level][area]
-                    met = np.abs(wanted[own] - target) < 0.5
-                    wanted[own] = np.where(met, target, wanted[own])
-                else:
-                    wanted[own] = wanted[own] * aim[level][area] + carried[level][area]
+            wanted = _wanted(problem, z, part.T @ w, aim, carried)
             gap = part.T @ counts - wanted
-            improve_counts(
-                part.indptr, part.indices, part.data, columns.indptr, columns.indices,
-                columns.data, w, low, high, gap, scale, SWEEPS, PATIENCE, TRIED, counts,
-            )  # fmt: skip
+            cost = np.where(np.isfinite(_targets_of(problem, z)), scale, 0.0)
+            cost[~of_zone] *= PULL / np.maximum(np.abs(gap[~of_zone]), 1.0)
+            pool.improve(w, low, high, gap, cost, of_zone, counts)
             for level in range(last):
                 carried[level][problem.areas[level, z]] = -gap[problem.controls_of(level)]
+            wanted_of[z] = wanted
             there = np.flatnonzero(counts)
-            yield int(z), pool[there], counts[there]
+            made.append((int(z), pool.households[there], counts[there]))
+    _meet_larger_areas(problem, weights, scale, wanted_of, made)
+    return made
+
+
+def _meet_larger_areas(
+    problem: ZoneProblem,
+    weights: ZoneWeights,
+    scale: np.ndarray,
+    wanted: np.ndarray,
+    made: list[tuple[int, np.ndarray, np.ndarray]],
+) -> None:
+    """Exchange households in zones of areas that miss a total; `made` is changed in place.
+
+    wanted (n_zones, n_controls): what the zones aimed at
+    """
+    gaps = _gaps_of_larger_areas(problem, weights, made)
+    visits = [np.zeros(len(gap), dtype=np.int64) for gap in gaps]
+    position = {z: row for row, (z, _, _) in enumerate(made)}
+    for region, part, zones in problem.blocks(BLOCK):
+        pool = _Pool(problem.pools[region], part)
+        for z in map(int, zones):
+            areas = problem.areas[: len(gaps), z]
+            missed = [
+                level for level, k in enumerate(areas)
+                if visits[level][k] < VISITS and np.nanmax(np.abs(gaps[level][k]), initial=0) > 0.5
+            ]  # fmt: skip
+            if not missed or z not in position:
+                continue
+            _, households, times = made[position[z]]
+            counts = np.zeros(len(pool.households), dtype=np.int64)
+            counts[np.searchsorted(pool.households, households)] = times
+            gap = part.T @ counts - wanted[z]
+            for level, k in enumerate(areas):
+                gap[problem.controls_of(level)] = gaps[level][k]
+                visits[level][k] += level in missed
+            cost = np.where(np.isfinite(_targets_of(problem, z)) & np.isfinite(gap), scale, 0.0)
+            gap = np.nan_to_num(gap)
+            low, high = _whole_limits(weights, problem.start(region, part, np.array([z])))
+            pool.improve(counts.astype(float), low[0], high[0], gap, cost, cost > 0, counts)
+            for level, k in enumerate(areas):
+                own = problem.controls_of(level)
+                gaps[level][k] = np.where(np.isnan(gaps[level][k]), np.nan, gap[own])
+            there = np.flatnonzero(counts)
+            made[position[z]] = (z, pool.households[there], counts[there])
+
+
+def _gaps_of_larger_areas(
+    problem: ZoneProblem, weights: ZoneWeights, made: list[tuple[int, np.ndarray, np.ndarray]]
+) -> list[np.ndarray]:
+    """Return what larger areas have too much of; NaN where a total is not known or not reached."""
+    gaps = []
+    for level, targets in enumerate(problem.targets[:-1]):
+        achieved, own = np.zeros(targets.shape), problem.controls_of(level)
+        part = problem.matrix[:, own]
+        if len(own):
+            for z, households, times in made:
+                achieved[problem.areas[level, z]] += part[households].T @ times
+        near = _near(targets, weights.achieved[level])
+        gaps.append(np.where(near, achieved - targets, np.nan))
+    return gaps
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Households that may live in the zones of a region, and how much each control counts them."""
+
+    households: np.ndarray  # int64, sorted
+    matrix: Any  # scipy CSR, shape (households, controls)
+    columns: Any = field(init=False)  # the same as CSC
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", self.matrix.tocsc())
+
+    def improve(
+        self, weights: np.ndarray, low: np.ndarray, high: np.ndarray, gap: np.ndarray,
+        cost: np.ndarray, first: np.ndarray, counts: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Exchange households (`improve_counts`); gap and counts are changed in place."""
+        from synthpop.kernels.zones import improve_counts
+
+        matrix, columns = self.matrix, self.columns
+        improve_counts(
+            matrix.indptr, matrix.indices, matrix.data, columns.indptr, columns.indices,
+            columns.data, weights, low, high, gap, cost, first, SWEEPS, PATIENCE, TRIED, counts,
+        )  # fmt: skip
+
+
+def _whole_limits(weights: ZoneWeights, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest count for start weights, int64."""
+    least, most = weights.limits.between(start)
+    return np.floor(least).astype(np.int64), np.ceil(np.minimum(most, 2.0**40)).astype(np.int64)
+
+
+def _targets_of(problem: ZoneProblem, z: int) -> np.ndarray:
+    """Return the totals of a zone and of the areas that it lies in, shape (n_controls,)."""
+    targets = np.empty(len(problem.level))
+    for level, of_areas in enumerate(problem.targets):
+        targets[problem.controls_of(level)] = of_areas[problem.areas[level, z]]
+    return targets
+
+
+def _wanted(
+    problem: ZoneProblem, z: int, sums: np.ndarray, aim: list[np.ndarray], carried: list[np.ndarray]
+) -> np.ndarray:
+    """Return what a zone aims at: its totals where weights are near them, shares of larger ones."""
+    wanted, last = sums.copy(), len(problem.areas) - 1
+    for level in range(last + 1):
+        own, area = problem.controls_of(level), problem.areas[level, z]
+        if level == last:
+            target = problem.targets[level][area]
+            near = np.abs(wanted[own] - target) < np.maximum(0.5, NEAR * target)
+            wanted[own] = np.where(near, target, wanted[own])
+        else:
+            wanted[own] = wanted[own] * aim[level][area] + carried[level][area]
+    return wanted
 
 
 def _cost_of_gaps(problem: ZoneProblem) -> np.ndarray:
@@ -96,8 +203,13 @@ def _aim(targets: np.ndarray, achieved: np.ndarray) -> np.ndarray:
     """Return the factor that brings weights which nearly meet a total to it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = targets / achieved
-        near = np.abs(targets - achieved) < np.maximum(0.5, NEARLY_MET * targets)
-    return np.where(near & np.isfinite(factor), factor, 1.0)
+    return np.where(_near(targets, achieved) & np.isfinite(factor), factor, 1.0)
+
+
+def _near(targets: np.ndarray, achieved: np.ndarray) -> np.ndarray:
+    """Return whether weights meet totals of larger areas but for their importance."""
+    near: np.ndarray = np.abs(targets - achieved) < np.maximum(0.5, NEARLY_MET * targets)
+    return near
 
 
 def _rounded(weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

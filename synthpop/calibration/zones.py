@@ -45,9 +45,10 @@ class ZoneHouseholds(Result):
         One row per person, household and zone with a count above zero: the columns of the survey,
         those of the geography, ``zone_household`` (its household ids) and ``count`` (its weights).
     controls : DataFrame
-        One row per known total: margin, cell, level, target, balanced (under the fractional
-        weights), achieved (under the counts), gap (achieved - target), relative_gap, band (the gap
-        that is accepted) and within (whether it is not exceeded).
+        One row per known total: margin, cell, level, geography and area (where it is a total of),
+        target, balanced (under the fractional weights), achieved (under the counts), gap
+        (achieved - target), relative_gap, band (the gap that is accepted) and within (whether it
+        is not exceeded).
     geography : tuple of str
         Columns of the geographies, the largest first; the last is the zone.
     seed : int
@@ -89,22 +90,21 @@ class ZoneHouseholds(Result):
         order = np.argsort(-self.controls["relative_gap"].abs().to_numpy(), kind="stable")
         return self.controls.iloc[order[:n]]
 
-    def fit(self) -> pd.DataFrame:
+    def fit(self, by: str = "margin") -> pd.DataFrame:
         """Return how near the totals of each margin are, as population syntheses are reported.
 
+        by: "margin", or "area" for one row per zone and larger area.
         One row a margin: totals, exact (gap below one half), within_1, within_5, within_10 (shares
         of totals above zero whose relative gap is at most so many percent), largest (gap), srmse
         (root mean squared gap over the mean total; Pritchard and Miller 2012,
         doi:10.1007/s11116-011-9367-4) and r2 (of achieved against target totals).
         """
-        return measures_of_fit(self.controls)
+        return measures_of_fit(self.controls, by)
 
     def copies(self) -> pd.DataFrame:
         """Return one row a zone: its households, and how many different ones of the survey."""
         households = self.survey.frame.drop_duplicates(ALLOTTED)
-        by_zone = households.groupby(self.zone, sort=False, observed=True)[COUNT]
-        table = by_zone.agg(households="sum", different="size")
-        return table.assign(most=by_zone.max()).reset_index()
+        return copies_by_zone(households[self.zone], households[COUNT])
 
     def conflict(self) -> str:
         """Name the totals that cannot be met together, those that are missed most first."""
@@ -152,10 +152,13 @@ class ZoneHouseholds(Result):
         return text
 
 
-def measures_of_fit(controls: pd.DataFrame) -> pd.DataFrame:
+def measures_of_fit(controls: pd.DataFrame, by: str = "margin") -> pd.DataFrame:
     """Return the measures of `ZoneHouseholds.fit` of a table of known totals."""
+    keys = {"margin": ["margin"], "area": ["geography", "area"]}
+    if by not in keys:
+        raise InputError.of("fit", "by", f"{by!r}", did_you_mean(by, list(keys)))
     rows = []
-    for margin, part in controls.groupby("margin", sort=False, observed=True):
+    for names, part in controls.groupby(keys[by], sort=False, observed=True):
         target, gap = part["target"].to_numpy(), part["gap"].to_numpy()
         relative = np.abs(gap[target > 0]) / target[target > 0]
         spread = float(((target - target.mean()) ** 2).sum())
@@ -164,7 +167,8 @@ def measures_of_fit(controls: pd.DataFrame) -> pd.DataFrame:
             for p in (1, 5, 10)
         }
         squared, mean = float((gap**2).sum()), float(target.mean())
-        row = {"margin": margin, "totals": len(part), "exact": int((np.abs(gap) < 0.5).sum())}
+        row = {**dict(zip(keys[by], names, strict=True)), "totals": len(part),
+               "exact": int((np.abs(gap) < 0.5).sum())}  # fmt: skip
         srmse = np.sqrt(squared / len(part)) / mean if mean else np.nan
         r2 = 1 - squared / spread if spread else np.nan
         rows.append(
@@ -291,7 +295,7 @@ def balance_zones(
         frame = pd.concat([frame, shifted], ignore_index=True)
         achieved = np.concatenate([_cell_totals(item, frame) for item in original])
         balanced = np.full(len(achieved), np.nan)
-    controls = _with_bands(table_of_gaps(original, balanced, achieved), bands)
+    controls = _with_bands(table_of_gaps(original, balanced, achieved, levels), bands)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
     borrowed = names_of_regions(table, within, made.borrowed)
     result = ZoneHouseholds(households, controls, levels, seed, made.converged, borrowed)
@@ -439,22 +443,41 @@ def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> p
 
 
 def table_of_gaps(
-    margins: Sequence[Margin], balanced: np.ndarray, achieved: np.ndarray
+    margins: Sequence[Margin],
+    balanced: np.ndarray,
+    achieved: np.ndarray,
+    geography: Sequence[str],
 ) -> pd.DataFrame:
-    """Table of all known totals with what weights and counts achieve."""
+    """Table of all known totals with what weights and counts achieve.
+
+    geography: columns of the geographies, the largest first
+    """
     tables = []
     for item in margins:
-        texts = [name + " " + _texts(item.frame[name]) for name in item.columns]
-        cells: Any = texts[0] if texts else "all"
-        for text in texts[1:]:
-            cells = cells + ", " + text
+        texts = {name: _texts(item.frame[name]) for name in item.columns}
+        labels = [name + " " + text for name, text in texts.items()]
+        cells: Any = labels[0] if labels else "all"
+        for label in labels[1:]:
+            cells = cells + ", " + label
+        finest = next((name for name in reversed(geography) if name in texts), "")
         tables.append(
             pd.DataFrame(
-                {"margin": item.label, "cell": cells, "level": item.level, "target": item.targets},
+                {"margin": item.label, "cell": cells, "level": item.level, "geography": finest,
+                 "area": texts.get(finest, "all"), "target": item.targets},
                 index=range(len(item.frame)),
             )
-        )
+        )  # fmt: skip
     table = pd.concat(tables, ignore_index=True)
     table = table.assign(balanced=balanced, achieved=achieved, gap=achieved - table["target"])
     base = table["target"].where(table["target"] != 0, 1.0)
     return table.assign(relative_gap=table["gap"] / base)
+
+
+def copies_by_zone(zone: pd.Series, times: pd.Series) -> pd.DataFrame:
+    """Return households of each zone, how many different ones, and copies of the most frequent.
+
+    zone, times: of each household of the survey in a zone, and how often it is there
+    """
+    by_zone = times.groupby(zone, sort=False, observed=True)
+    table = by_zone.agg(households="sum", different="size", most="max")
+    return table.rename_axis(str(zone.name)).reset_index()

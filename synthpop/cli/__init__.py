@@ -98,7 +98,7 @@ def init(
     Example: synthpop init survey.sav --out survey.toml
     """
     from synthpop.microdata.formats.atomic import relative_path, write_text
-    from synthpop.microdata.formats.files import read_table
+    from synthpop.microdata.formats.files import read_with_kinds
     from synthpop.profile.profile import profile_survey
     from synthpop.runfiles.checks import faults_of_data
     from synthpop.runfiles.runfile import load_runfile
@@ -118,13 +118,13 @@ def init(
             raise OutputError(f"{file} exists already. Choose another file with --out.")
     if is_joined:
         join_files(files, survey, eu_silc=eu_silc)
-    frame = read_table(survey)
+    frame, user_missing = read_with_kinds(survey)
     say_reading(frame)
     profile = profile_survey(frame)
     answers = options.asked(profile.questions)
     if answers:
         profile = profile_survey(frame, known=answers)
-    text = template_text(frame, profile, relative_path(survey, target.parent))
+    text = template_text(frame, profile, relative_path(survey, target.parent), user_missing)
     write_text(target, text)
     say(profile_table(profile))
     say(profile.summary())

@@ -11,6 +11,7 @@ from synthpop.microdata.formats.places import Place, place
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.runs.output import OUTPUT, answer, progress, say, say_reading
 
+ZONE_TABLES = ("zone_controls.csv", "zone_copies.csv")
 ONE_PART = (
     "Run it again: it goes on behind the last strata that were finished. A population of at most a "
     "million persons begins again."
@@ -79,16 +80,12 @@ def run_plan(
             fitted = plan.pipeline().fit(survey, seed=seed, on_event=listener)
         if fitted.population_stages:
             OUTPUT.left_behind = ONE_PART
-        population = fitted.simulate(
-            key=key,
-            scale=plan.run.scale,
-            strata=plan.run.strata,
-            out=out,
-            workers=workers,
-            rows_per_block=plan.run.rows_per_block,
-            on_event=listener,
-        )
-        expect_files(out, [out / FILE, out / plan.report.file])
+        with every_fault(plan):
+            population = plan.make(fitted, key=key, out=out, workers=workers, on_event=listener)
+        files = [] if plan.zones is None else [plan.zones.page, *ZONE_TABLES]
+        expect_files(out, [out / FILE, *(out / name for name in [plan.report.file, *files])])
+        if plan.zones is not None:
+            _write_zones(plan, population, out)
         population.workers = workers
         population = read_once(population)
         # 3. The report.
@@ -111,6 +108,27 @@ def run_plan(
         households=population.n_households,
         fallbacks=len(population.fallbacks),
     )
+
+
+def _write_zones(plan: Any, population: Any, out: Place) -> None:
+    """Write the page and the tables of the known totals of zones."""
+    from synthpop.microdata.formats.atomic import write_text
+    from synthpop.pipeline.zone_population import zone_controls, zone_copies
+    from synthpop.population.storage import add_file
+    from synthpop.report.zones import write_zones
+
+    places = plan.zones.places and plan.folder / plan.zones.places
+    page = write_zones(
+        out / plan.zones.page, population, places=places, language=plan.report.language
+    )
+    add_file(out, page)
+    tables = (zone_controls(population), zone_copies(population))
+    for name, table in zip(ZONE_TABLES, tables, strict=True):
+        write_text(out / name, table.to_csv(index=False), private=True)
+        add_file(out, out / name)
+    say(f"Page of the zones: {page}")
+    if plan.zones.households == "survey":
+        say("The households are copies of those of the survey: keep the population in the office.")
 
 
 def _write_report(

@@ -95,8 +95,8 @@ def margins_of(
     shares = weights / np.bincount(block, weights=weights, minlength=n_blocks)[block]
     target = np.zeros(layout.n_levels * n_classes)
     for levels in layout.levels:
-        place = levels[cells] * n_classes + classes
-        target += np.bincount(place, weights=shares, minlength=len(target))
+        position = levels[cells] * n_classes + classes
+        target += np.bincount(position, weights=shares, minlength=len(target))
     return Margins(
         np.bincount(cells, weights=shares, minlength=n_cells),
         target.reshape(-1, n_classes),
@@ -141,5 +141,5 @@ def pairs_within_bounds(
     order = np.argsort(cells, kind="stable")
     effects = np.cumsum(cells[order]) * n_classes
     work = np.arange(1, len(pairs) + 1) * len(digits) * n_classes
-    places = np.sort(order[(effects <= MOST_EFFECTS) & (work <= MOST_WORK)])
-    return tuple(pairs[place] for place in places.tolist())
+    positions = np.sort(order[(effects <= MOST_EFFECTS) & (work <= MOST_WORK)])
+    return tuple(pairs[position] for position in positions.tolist())

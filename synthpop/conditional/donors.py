@@ -73,7 +73,7 @@ class DonorPooling(PoolingChoice):
     # variables whose totals in each stratum are those of its own households
     totals: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values; "infinite" where an amount has no bound."""
         return {**PoolingChoice.to_dict(self), "kept": list(self.totals)}
 

@@ -40,10 +40,12 @@ def systematic_uniforms(groups: np.ndarray, n_groups: int, rng: np.random.Genera
     from synthpop.kernels.spreading import count_groups, join_groups, spread_uniforms
 
     uniforms, groups = rng.random(len(groups)), groups.astype(np.int32, copy=False)
-    run, counts = np.empty(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
-    count_groups(groups, counts)
-    join_groups(counts, FEWEST, run)
-    persons = np.bincount(run, weights=counts).astype(np.int64)
-    starts = np.cumsum(persons) - persons
+    run, starts = np.zeros(n_groups, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    if n_groups != 1:
+        counts = np.zeros(n_groups, dtype=np.int64)
+        count_groups(groups, counts)
+        join_groups(counts, FEWEST, run)
+        persons = np.bincount(run, weights=counts).astype(np.int64)
+        starts = np.cumsum(persons) - persons
     spread_uniforms(groups, run, starts, rng.random(), uniforms, uniforms)
     return uniforms

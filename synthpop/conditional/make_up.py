@@ -38,9 +38,9 @@ class MakeUp:
     def codes(self, relation: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return the level of each person, 0 ... k (k: any other combination); shape (n,)."""
         bits = _bits(relation, offsets, self.head)
-        place = np.minimum(np.searchsorted(self.combinations, bits), len(self.combinations) - 1)
-        known = self.combinations[place] == bits
-        return np.repeat(np.where(known, place, len(self.combinations)), np.diff(offsets))
+        position = np.minimum(np.searchsorted(self.combinations, bits), len(self.combinations) - 1)
+        known = self.combinations[position] == bits
+        return np.repeat(np.where(known, position, len(self.combinations)), np.diff(offsets))
 
     def of_block(self, block: Block) -> Block:
         """Return the block with the predictor among its columns."""

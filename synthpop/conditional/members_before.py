@@ -49,10 +49,10 @@ class BeforeRule:
     kinds: int
     coded: bool  # whether the values are codes of levels
 
-    def kinds_of(self, rows: np.ndarray, place: int, relation: np.ndarray | None) -> np.ndarray:
+    def kinds_of(self, rows: np.ndarray, position: int, relation: np.ndarray | None) -> np.ndarray:
         """Return the kinds of members of one place (0: the second), shape (m,)."""
         if relation is None:
-            return np.full(len(rows), min(place, 1))
+            return np.full(len(rows), min(position, 1))
         codes = relation[rows]
         return np.where(codes < 0, self.kinds - 1, codes)
 
@@ -87,7 +87,7 @@ class Before:
         return cls(rule, nothing, none, np.full(households, np.nan), np.full(households, -1))
 
     def add(
-        self, households: np.ndarray, kinds: np.ndarray, values: np.ndarray, place: int
+        self, households: np.ndarray, kinds: np.ndarray, values: np.ndarray, position: int
     ) -> None:
         """Add one more member of some households, with arrays of shape (m,)."""
         new = values.astype(np.float64)
@@ -99,7 +99,7 @@ class Before:
         else:
             mean = np.nan_to_num(self.values[cells])
             self.values[cells] = mean + (new - mean) / self.persons[cells]
-        if place == 0:
+        if position == 0:
             self.second[cells[0]], self.kind_of_second[cells[0]] = new, cells[1]
 
     def columns(self, households: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -121,9 +121,9 @@ def rounds(rows: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[np.ndarray, 
     """
     household = np.searchsorted(offsets, rows, side="right") - 1
     begins = np.searchsorted(household, household, side="left")
-    place = np.minimum(np.arange(len(rows)) - begins, MOST_ROUNDS - 1)
-    for k in range(int(place.max(initial=-1)) + 1):
-        at_place = place == k
+    position = np.minimum(np.arange(len(rows)) - begins, MOST_ROUNDS - 1)
+    for k in range(int(position.max(initial=-1)) + 1):
+        at_place = position == k
         yield rows[at_place], household[at_place]
 
 
@@ -146,10 +146,10 @@ def before_in_sample(
     """
     first, second = (rule.as_column(np.full(len(values), np.nan)) for _ in range(2))
     before = Before.nobody(rule, len(offsets) - 1)
-    for place, (members, households) in enumerate(rounds(rows, offsets)):
-        kinds = rule.kinds_of(members, place, relation)
+    for position, (members, households) in enumerate(rounds(rows, offsets)):
+        kinds = rule.kinds_of(members, position, relation)
         first[members], second[members] = before.columns(households, kinds)
-        before.add(households, kinds, values[members], place)
+        before.add(households, kinds, values[members], position)
     return first, second
 
 
@@ -229,12 +229,12 @@ def draw_others(
     block = nobody_before(block, encodings)
     relation = None if rule.relation is None else block.columns[rule.relation]
     before = Before.nobody(rule, len(members.reference))
-    for place, (rows, households) in enumerate(rounds(members.others, block.offsets)):
-        kinds = rule.kinds_of(rows, place, relation)
+    for position, (rows, households) in enumerate(rounds(members.others, block.offsets)):
+        kinds = rule.kinds_of(rows, position, relation)
         first, second = before.columns(households, kinds)
         block.columns[OWN_KIND][rows], block.columns[SECOND][rows] = first, second
         _draw_rows(block, rows, encodings, draw, values, columns)
-        before.add(households, kinds, columns[name][rows], place)
+        before.add(households, kinds, columns[name][rows], position)
     return block.with_columns({FIRST_VALUE: values})
 
 

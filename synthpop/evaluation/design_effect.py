@@ -86,8 +86,8 @@ def _squares(
     group: np.ndarray, level: np.ndarray, weights: np.ndarray, share: np.ndarray, n_groups: int
 ) -> np.ndarray:
     """Sum over levels of (weight of the level in the group - share times weight of it)^2."""
-    cell, place = np.unique(group.astype(np.int64) * len(share) + level, return_inverse=True)
-    weight = np.bincount(place.reshape(-1), weights, len(cell))
+    cell, position = np.unique(group.astype(np.int64) * len(share) + level, return_inverse=True)
+    weight = np.bincount(position.reshape(-1), weights, len(cell))
     owner, of_level = cell // len(share), cell % len(share)
     sums = np.bincount(group, weights, n_groups)
     squares = np.bincount(owner, weight**2, n_groups)

@@ -163,16 +163,16 @@ def _levels_of(column: pd.Series) -> tuple[Any, tuple[str, ...]]:
     levels = [
         str(x) if not is_number(column) else f"{float(x):g}" for x in column.dropna().unique()
     ]
-    place = {level: code for code, level in enumerate(sorted(set(levels)))}
+    position = {level: code for code, level in enumerate(sorted(set(levels)))}
     numeric = is_number(column)
 
     def code(other: pd.Series) -> np.ndarray:
         own, uniques = pd.factorize(other)
         texts = [f"{float(x):g}" if numeric and is_number(other) else str(x) for x in uniques]
-        table = [place.get(text, len(place) + 1) for text in texts] + [len(place)]
+        table = [position.get(text, len(position) + 1) for text in texts] + [len(position)]
         return np.array(table, dtype=np.int64)[own]
 
-    return code, (*place, "missing", "not in the survey")
+    return code, (*position, "missing", "not in the survey")
 
 
 # two samples, cell by cell
@@ -317,8 +317,8 @@ def _copies(sides: Sides) -> Iterator[tuple[Any, ...]]:
         hashed = pd.util.hash_pandas_object(side.frame[list(sides.codes)], index=False).to_numpy()
         household = np.add.reduceat(hashed, side.starts) if len(side.starts) else hashed[:0]
         large = household[side.sizes > 1]
-        _, place, count = np.unique(large, return_inverse=True, return_counts=True)
-        shares.append(float((count[place] > 1).mean()) if len(large) else 0.0)
+        _, position, count = np.unique(large, return_inverse=True, return_counts=True)
+        shares.append(float((count[position] > 1).mean()) if len(large) else 0.0)
         n.append(max(len(large), 1))
     q, p = shares
     # of more households more are alike by chance; up to three of the sample may have been missed

@@ -76,8 +76,8 @@ def make_grid(values: np.ndarray, weights: np.ndarray) -> Grid:
         limits = quantile(values[finite], weights[finite], probs)
         points = np.unique(np.concatenate([limits, points[[0, -1]], [0.0]]))
     elif 1 < len(points) < FEWEST_POINTS:
-        places = np.linspace(0, len(points) - 1, FEWEST_POINTS)
-        points = np.union1d(points, np.interp(places, np.arange(len(points)), points))
+        positions = np.linspace(0, len(points) - 1, FEWEST_POINTS)
+        points = np.union1d(points, np.interp(positions, np.arange(len(points)), points))
     inner = points[int(0.005 * len(points)) : int(np.ceil(0.995 * len(points)))]
     low, width = float(inner[0]), float(inner[-1] - inner[0])
     scale = BINS / width if width > NARROWEST else 1.0
@@ -88,7 +88,7 @@ def make_grid(values: np.ndarray, weights: np.ndarray) -> Grid:
 
 def _bins(values: np.ndarray, low: float, scale: float) -> np.ndarray:
     with np.errstate(over="ignore"):  # far outside is the last bin
-        place = values - low
-        place *= scale
-    np.clip(place, 0, BINS - 1, out=place)
-    return place.astype(np.int32)
+        position = values - low
+        position *= scale
+    np.clip(position, 0, BINS - 1, out=position)
+    return position.astype(np.int32)

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +50,7 @@ FEWEST_TIMES = 1.0  # copies of a donor in a stratum, on average, from which on 
 SMALLEST_SHARE = 0.05  # of the neighbours that are copies of one donor then
 NORMAL_95 = 1.645  # 95 % point of the normal distribution
 FEWEST_COPIES = 5  # for a claim
+QUICK = (*range(101), *range(2000, 2031))  # seeds that are typed most often
 REPLICATES, MOST_SERIES = 5, 100  # of a series, and seeds of series that are tried
 HEXADECIMAL = re.compile(r"[0-9a-f]{16,128}")
 UNKNOWN, MISSING_NUMBER = -2, -(10**9)
@@ -249,7 +251,7 @@ def quickly_guessed(population: Population) -> tuple[str, ...]:
     """Return what a few hundred guesses give; nothing where no step copied households."""
     if _structure_of(population.manifest.identity.recipe) is None:
         return ()
-    return (guessed_draws(population, guesses=[*range(101), *range(2000, 2031)]).summary(),)
+    return (guessed_draws(population, guesses=QUICK).summary(),)
 
 
 def _structure_of(recipe: Sequence[Mapping[str, Any]]) -> Structure | None:
@@ -303,7 +305,7 @@ def _collect(value: Any, numbers: list[int], texts: list[str]) -> None:
         texts += HEXADECIMAL.findall(value)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Block:
     """Households of one block: numbers, codes of the other variables, members side by side."""
 
@@ -313,21 +315,20 @@ class _Block:
     codes: np.ndarray  # (persons, c)
     numbers: np.ndarray  # (persons, j) of jittered variables; NaN for missing
 
-    def cells(self) -> Iterator[tuple[int, slice]]:
-        """Yield each household size with the households that have it, in the order of the draws."""
+    @cached_property
+    def cells(self) -> list[tuple[int, slice]]:
+        """Each household size with the households that have it, in the order of the draws."""
         sizes = np.diff(self.offsets)
         starts = np.append(np.flatnonzero(run_starts(sizes)), len(sizes))
-        for start, stop in pairwise(starts.tolist()):
-            yield int(sizes[start]), slice(start, stop)
+        return [(int(sizes[a]), slice(a, b)) for a, b in pairwise(starts.tolist())]
 
     def uniforms(self, streams: Streams, widths: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return what draws the donor of each household (n,), and its shifts (j, n)."""
         rng = streams.at("structure", "", self.level, self.number)
         n = len(self.offsets) - 1
-        uniforms = np.empty(n)
-        for _, rows in self.cells():
-            zeros = np.zeros(rows.stop - rows.start, dtype=np.int64)
-            uniforms[rows] = systematic_uniforms(zeros, 1, rng)
+        uniforms, zeros = np.empty(n), np.zeros(n, dtype=np.int32)
+        for _, rows in self.cells:
+            uniforms[rows] = systematic_uniforms(zeros[rows], 1, rng)
         shifts = np.zeros((len(widths), n), dtype=np.int64)
         for k, width in enumerate(widths):
             shifts[k] = rng.integers(0, 2 * width + 1, n)
@@ -398,9 +399,9 @@ def _compositions(
     frame = survey.frame.iloc[survey.household_order]
     columns = []
     for name, known in levels.items():
-        place = {str(level): code for code, level in enumerate(known)}
+        position = {str(level): code for code, level in enumerate(known)}
         values = frame[name]
-        codes = values.astype(str).map(place).fillna(UNKNOWN).where(values.notna(), -1)
+        codes = values.astype(str).map(position).fillna(UNKNOWN).where(values.notna(), -1)
         columns.append(codes.to_numpy(dtype=np.int64))
     for name in structure.variables:
         if name in (structure.jitter or {}):
@@ -495,7 +496,7 @@ class _Screen:
         n, largest, j = len(sizes), int(sizes.max(initial=1)), len(widths)
         cells, codes = np.zeros(n), np.zeros(n, dtype=np.int64)
         numbers = np.zeros((n, largest, j))
-        for k, (size, rows) in enumerate(block.cells()):
+        for k, (size, rows) in enumerate(block.cells):
             of_cell, of_numbers = block.members(size, rows)
             cells[rows] = k
             codes[rows] = np.unique(of_cell, axis=0, return_inverse=True)[1].reshape(-1)
@@ -526,7 +527,7 @@ def _claims(
 ) -> Iterator[_Claim]:
     """Yield what runs of copies say: stretches that overlap all hold the donor's numbers."""
     spans = 2 * np.array(widths, dtype=np.int64) + 1
-    for size, rows in block.cells():
+    for size, rows in block.cells:
         codes, numbers = block.members(size, rows)
         moved = shifts[:, rows].T[:, None, :]  # (n, 1, j)
         whole, missing = _whole(numbers), np.isnan(numbers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +14,8 @@ from synthpop.evaluation.households import COLUMNS, HouseholdPair, household_dis
 from synthpop.evaluation.request import MOST_GROUPS, FitRequest
 from synthpop.evaluation.source import every_kth
 from synthpop.microdata.frame.frames import as_numbers
-from synthpop.microdata.frame.names import first_named
-from synthpop.microdata.reading.lexicon import AGE, AGE_NAME, RELATION
+from synthpop.microdata.reading.columns import ColumnReader
+from synthpop.microdata.reading.households import relation_column
 from synthpop.microdata.statistics.distances import effective_size
 
 MOST_COUNTED_LEVELS = 12
@@ -33,19 +32,26 @@ def household_tables(request: FitRequest) -> dict[str, pd.DataFrame]:
     """
     sample, population = _sides(request)
     numbers = request.main_numbers
+    known = _age_and_relation(request)
     result = {
         "households": pd.DataFrame(columns=COLUMNS),
         "classifier": _classifier(request, sample, population, numbers),
         "sums_off": _sums_off(request, sample, population),
-        "detector": _detector(request, sample, population),
+        "detector": _detector(request, sample, population, *known),
     }
     if request.survey.roles.household is not None and len(population.sizes):
-        result["households"] = household_distances(_pair(request, sample, population, numbers))
+        result["households"] = household_distances(
+            _pair(request, sample, population, numbers, *known)
+        )
     return result
 
 
 def _detector(
-    request: FitRequest, sample: HouseholdRows, population: HouseholdRows
+    request: FitRequest,
+    sample: HouseholdRows,
+    population: HouseholdRows,
+    age: str | None,
+    relation: str | None,
 ) -> pd.DataFrame:
     """Return all comparisons of the detector; not of what the recipe derived."""
     derived = {stage["name"] for stage in request.source.recipe if stage["type"] == "derive"}
@@ -53,11 +59,10 @@ def _detector(
     columns = [n for n in dict.fromkeys(names) if n != request.size and n not in derived]
     if not columns or not len(population.sizes):
         return pd.DataFrame(columns=detector.COLUMNS)
-    ages = (n for n in request.plan.grids if AGE_NAME.fullmatch(n.lower()))
     return detector.detect(
         sample, population, columns,
-        age=next(ages, None),
-        relation=first_named(RELATION, request.categories()),
+        age=age if age in request.plan.grids else None,
+        relation=relation,
         strata=request.strata if request.strata in columns else None,
         totals=request.components,
     )  # fmt: skip
@@ -89,20 +94,43 @@ def _categories(request: FitRequest, most_levels: int) -> dict[str, Factor]:
 
 
 def _pair(
-    request: FitRequest, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
+    request: FitRequest,
+    sample: HouseholdRows,
+    population: HouseholdRows,
+    numbers: tuple[str, ...],
+    age: str | None,
+    relation: str | None,
 ) -> HouseholdPair:
     factors = _categories(request, MOST_GROUPS)
     weights = request.survey.weights
     classes = {name: make_classes(request.frame[name], weights) for name in numbers}
-    age = first_named(AGE, numbers)
     return HouseholdPair(
         sample,
         population,
         {**factors, **classes},
         tuple(factors),
         tuple(name for name in numbers if name != age),
-        age,
-        first_named(RELATION, factors),
+        age if age in numbers else None,
+        relation if relation in factors else None,
+    )
+
+
+def _age_and_relation(request: FitRequest) -> tuple[str | None, str | None]:
+    """Return the ages in years and the relation, whatever their names are.
+
+    They are recognised in the survey as a new run file recognises them.
+    """
+    roles = request.survey.roles
+    known = {"household": roles.household, "weight": roles.weight, "strata": roles.strata}
+    named = [name for name in known.values() if name is not None]
+    columns = dict.fromkeys([*named, *request.plan.source_columns()])
+    frame = request.survey.frame
+    reader = ColumnReader(frame[[name for name in columns if name in frame.columns]], known=known)
+    age = None if reader.years is None or reader.survey_year is not None else reader.age
+    if reader.index is None:
+        return age, None
+    return age, relation_column(
+        frame, [name for name in request.categories() if name in frame.columns], reader.index
     )
 
 
@@ -110,7 +138,7 @@ def _classifier(
     request: FitRequest, sample: HouseholdRows, population: HouseholdRows, numbers: tuple[str, ...]
 ) -> pd.DataFrame:
     """Area under the ROC curve for persons and, where there are households, for households."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     factors = request.categories()
     grids = list(request.plan.grids)
     if not (factors or grids) or not len(population.sizes):
@@ -137,7 +165,9 @@ def _person_features(
     return pd.DataFrame({**codes, **{name: as_numbers(side.frame[name]) for name in grids}})
 
 
-def _auc_row(units: str, auc: float, weights: np.ndarray, m: int, variables: int) -> dict[str, Any]:
+def _auc_row(
+    units: str, auc: float, weights: np.ndarray, m: int, variables: int
+) -> dict[str, object]:
     """Expected |AUC - 1/2| of two samples of one country: variance (1/n + 1/m) / 12."""
     n = effective_size(weights)
     error = float(np.sqrt(2 / np.pi * (1 / n + 1 / m) / 12))

@@ -293,8 +293,8 @@ def _gaps_of_side(
         (3, message("the second oldest and the youngest"), 1, -1),
     ):
         at = np.flatnonzero(side.sizes >= least)
-        place = side.sizes[at] - 1 if b < 0 else b
-        older, younger = sorted_age[side.starts[at] + a], sorted_age[side.starts[at] + place]
+        position = side.sizes[at] - 1 if b < 0 else b
+        older, younger = sorted_age[side.starts[at] + a], sorted_age[side.starts[at] + position]
         gaps.append((where, older - younger, at))
     if relation is not None:
         texts = side.frame[relation].astype("str").to_numpy()

@@ -69,7 +69,7 @@ KINDS = {
 }
 
 
-def _of_distance(row: Mapping[Any, Any]) -> dict[str, Any] | None:
+def _of_distance(row: Mapping[Any, Any]) -> dict[str, object] | None:
     scope = str(row["scope"])
     base = {key: row[key] for key in ("measure", "variable", "where", "value")}
     base |= {k: row[k] for k in ("expected_simulation_error", "expected_sampling_error")}
@@ -83,7 +83,7 @@ def _of_distance(row: Mapping[Any, Any]) -> dict[str, Any] | None:
     return {**base, "kind": kind, "given": row["crossed"]}
 
 
-def _of_sum(row: Mapping[Any, Any]) -> dict[str, Any]:
+def _of_sum(row: Mapping[Any, Any]) -> dict[str, object]:
     return {
         "kind": "components", "measure": "share", "variable": row["total"], "given": "",
         "where": "", "value": max(0.0, row["population_share_off"] - row["sample_share_off"]),
@@ -96,11 +96,11 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
 
     A variable stands in at most two rows, so that one fault does not hide the others.
     """
-    places: list[int] = []
+    positions: list[int] = []
     listed: set[tuple[frozenset[str], bool]] = set()
     times: dict[str, int] = {}
     for at, row in enumerate(ranking.to_dict("records")):
-        if row["ratio"] <= least_ratio or len(places) == most:
+        if row["ratio"] <= least_ratio or len(positions) == most:
             break
         variables = frozenset({str(row["variable"]), str(row["given"])} - {""})
         key = (variables, row["kind"] in KINDS.values())
@@ -109,5 +109,5 @@ def worst_comparisons(ranking: pd.DataFrame, most: int, least_ratio: float) -> p
         listed.add(key)
         for name in variables:
             times[name] = times.get(name, 0) + 1
-        places.append(at)
-    return ranking.iloc[places].reset_index(drop=True)
+        positions.append(at)
+    return ranking.iloc[positions].reset_index(drop=True)

@@ -51,8 +51,8 @@ def pinball_of_draws(draws: np.ndarray, values: np.ndarray, p: float) -> np.ndar
     """
     ordered = np.sort(draws, axis=0)
     count = (~np.isnan(ordered)).sum(axis=0)
-    place = np.clip(np.ceil(p * count - 1e-9).astype(np.int64) - 1, 0, None)
-    q = ordered[place, np.arange(len(values))]
+    position = np.clip(np.ceil(p * count - 1e-9).astype(np.int64) - 1, 0, None)
+    q = ordered[position, np.arange(len(values))]
     scores: np.ndarray = (p - (values < q)) * (values - q)
     scores[(count < 2) | np.isnan(values)] = np.nan
     return scores

@@ -109,7 +109,7 @@ def _joined(parts: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
 
 def share_distances(
     sides: ShareTables, names: Sequence[str], pairs: Sequence[tuple[str, str]], strata: str | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Total variation distances: each variable overall and by stratum, and each pair."""
     rows = []
     for name in names:
@@ -125,7 +125,7 @@ def share_distances(
 
 def tvd_row(
     variable: str, crossed: str, scope: str, q: np.ndarray, counts: np.ndarray, effective: float
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the row of a total variation distance: shares q of the sample, counts beside them."""
     simulation = expected_total_variation(q, float(counts.sum()))
     errors = (simulation, expected_total_variation(q, effective))
@@ -135,7 +135,7 @@ def tvd_row(
 def distance_row(
     measure: str, variable: str, crossed: str, scope: str, value: float,
     expected: tuple[float, float],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, object]:  # fmt: skip
     """Return a row of distances; `expected`: the errors of simulation and of sampling."""
     return dict(zip(ORDER, (measure, variable, crossed, scope, value, *expected, ""), strict=True))
 
@@ -154,7 +154,7 @@ def tvd_by_level(sides: ShareTables, name: str, group: str) -> pd.DataFrame:
 
 def mean_and_largest(
     table: Mapping[str, Any] | pd.DataFrame, measure: str, name: str, by: str
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Two rows of distances: unweighted mean over the levels of a group, and the largest."""
     known = ~np.isnan(np.asarray(table["value"], dtype=np.float64))
     if not known.any():
@@ -204,7 +204,7 @@ def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.Data
 CONDITIONAL = ["variable", "given", *DISTANCE, "largest", "where"]
 
 
-def household_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+def household_rows(table: pd.DataFrame) -> list[dict[str, object]]:
     """Return comparisons of households as rows of distances."""
     rows: list[Any] = table.assign(crossed="")[ORDER].to_dict("records")
     return rows

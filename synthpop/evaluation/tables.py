@@ -38,7 +38,7 @@ _ALWAYS = ["variable", "by", "level", "total", "part", "n_sample", *shares.DISTA
 
 def household_sizes(
     request: FitRequest, sides: ShareTables
-) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+) -> tuple[pd.DataFrame, list[dict[str, object]]]:
     """Households by stratum and size: estimated from the household weights, and counted."""
     survey, size, strata = request.survey, request.size, request.strata
     if size is None:
@@ -188,7 +188,7 @@ def sums(sides: ShareTables, off: pd.DataFrame) -> pd.DataFrame:
 
 def association(sides: ShareTables) -> pd.DataFrame:
     """Share of the variance of each number between the groups of each factor."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for name, centre in sides.plan.centres.items():
         for by in sides.plan.by:
             q, p = (

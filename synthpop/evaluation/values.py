@@ -187,7 +187,7 @@ def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population:
     return quantiles[~quantiles["p50"].isna()].reset_index(drop=True)
 
 
-def by_group(sides: ShareTables, name: str, by: str) -> dict[str, Any]:
+def by_group(sides: ShareTables, name: str, by: str) -> dict[str, object]:
     """Moments and Kolmogorov-Smirnov distance of a number inside each group, by column."""
     s, p, rows = (
         moments(side, sides, name, by) for side in (sides.sample, sides.population, sides.rows)
@@ -214,7 +214,7 @@ def by_group(sides: ShareTables, name: str, by: str) -> dict[str, Any]:
 
 def ks_distances(
     sides: ShareTables, groups: Mapping[tuple[str, str], Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Kolmogorov-Smirnov distances of each number, overall and by the groups of `by_group`."""
     rows = []
     for name in sides.plan.grids:
@@ -248,7 +248,7 @@ def curve(sides: ShareTables, name: str, by: str, ends: tuple[float, float]) -> 
         q, p = q_cells[group], p_cells[group]
         if q.sum() == 0 or p.sum() == 0:
             continue
-        table: dict[str, Any] = {"variable": name, "by": by, "level": label, "x": x}
+        table: dict[str, object] = {"variable": name, "by": by, "level": label, "x": x}
         for side, counts in (("sample", q), ("population", p)):
             reached = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
             table[side] = reached[cell + 1]

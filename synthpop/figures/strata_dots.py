@@ -54,8 +54,8 @@ def strata_dots(table: pd.DataFrame, names: FigureNames) -> Figure:
     axes.set_xlim(0, n_columns * (1 + GAP) - GAP)
     axes.set_ylim(n_rows * (len(strata) + ABOVE + BELOW), 0)
     axes.set_axis_off()
-    for place, level in enumerate(order):
-        row, column = divmod(place, n_columns)
+    for position, level in enumerate(order):
+        row, column = divmod(position, n_columns)
         corner = (column * (1 + GAP), row * (len(strata) + ABOVE + BELOW) + ABOVE)
         _panel(axes, corner, str(level), sample.loc[strata, level], population.loc[strata, level])
         if column == 0:

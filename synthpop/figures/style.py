@@ -75,8 +75,8 @@ def put_title(figure: Figure, text: str) -> None:
     engine = figure.get_layout_engine()
     for legend in figure.legends:
         box = legend.get_bbox_to_anchor().transformed(figure.transFigure.inverted())
-        place = (box.x0, 0.0, box.width, box.y1 * share) if engine else (box.x0, box.y1 * share)
-        legend.set_bbox_to_anchor(place, transform=figure.transFigure)
+        position = (box.x0, 0.0, box.width, box.y1 * share) if engine else (box.x0, box.y1 * share)
+        legend.set_bbox_to_anchor(position, transform=figure.transFigure)
     if isinstance(engine, ConstrainedLayoutEngine):
         with any_letters():
             boxes = [legend.get_window_extent() for legend in figure.legends]

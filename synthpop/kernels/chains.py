@@ -80,10 +80,10 @@ def draw_chains(ends, low, numbers, kinds, sides, values, tables, gaps, uniforms
                     factor *= gap_factor(gaps, table, out[i - 1] - low[i] - a)
                 total += factor
                 share[a] = total
-            place = 0
-            while place < span - 1 and share[place] <= uniforms[i] * total:
-                place += 1
-            out[i] = low[i] + place
+            position = 0
+            while position < span - 1 and share[position] <= uniforms[i] * total:
+                position += 1
+            out[i] = low[i] + position
 
 
 @kernel
@@ -112,8 +112,8 @@ def add_expected(
                 total += weight[k, a] * up[k, a] * down[k, a]
             share = weights[i] / total
             for a in range(span):
-                place = min(max(low[i] + a, 0), n_values - 1)
-                by_value[kinds[i], place] += weight[k, a] * up[k, a] * down[k, a] * share
+                position = min(max(low[i] + a, 0), n_values - 1)
+                by_value[kinds[i], position] += weight[k, a] * up[k, a] * down[k, a] * share
             if i + 1 == last:
                 continue
             table, total, largest = tables[kinds[i], kinds[i + 1]], 0.0, 0.0

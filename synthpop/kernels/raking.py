@@ -119,19 +119,19 @@ def split_by_margin(indptr, indices, data, margin, pointers, controls, counts):
     size = np.zeros(n_margins + 1, dtype=np.int64)
     for p in range(len(indices)):
         size[margin[indices[p]] + 1] += 1
-    place = size[:-1]
+    position = size[:-1]
     for m in range(1, n_margins):
-        place[m] += place[m - 1]
+        position[m] += position[m - 1]
     for u in range(n_units):
         for m in range(n_margins):
-            pointers[m, u] = place[m]
+            pointers[m, u] = position[m]
         for p in range(indptr[u], indptr[u + 1]):
             m = margin[indices[p]]
-            controls[place[m]] = indices[p]
-            counts[place[m]] = data[p]
-            place[m] += 1
+            controls[position[m]] = indices[p]
+            counts[position[m]] = data[p]
+            position[m] += 1
     for m in range(n_margins):
-        pointers[m, n_units] = place[m]
+        pointers[m, n_units] = position[m]
 
 
 @kernel

@@ -60,10 +60,10 @@ def draw_from_table(
         out[i] = centre[r] + entry
         below = cumulative[first - 1] if first > start[r] else low[r]
         if width[r] > 0.0 and cumulative[first] > below:
-            place = (level - below) / (cumulative[first] - below)
+            position = (level - below) / (cumulative[first] - below)
             down = entry - table[first - 1] if first > start[r] else 2 * width[r]
             up = table[first + 1] - entry if first < stop[r] - 1 else 2 * width[r]
             if down > 0.0 and up > 0.0:
-                reach = down / 2 if place < 0.5 else up / 2
-                room = entry - least[r] if place < 0.5 else most[r] - entry
-                out[i] += (2 * place - 1) * max(min(reach, width[r], room), 0.0)
+                reach = down / 2 if position < 0.5 else up / 2
+                room = entry - least[r] if position < 0.5 else most[r] - entry
+                out[i] += (2 * position - 1) * max(min(reach, width[r], room), 0.0)

@@ -139,8 +139,8 @@ def shrink_block(
     sweeps = 0
     while True:
         gap = 0.0
-        for place in range(n_terms):
-            j, following = terms[place], terms[(place + 1) % n_terms]
+        for position in range(n_terms):
+            j, following = terms[position], terms[(position + 1) % n_terms]
             low, high = starts[j], starts[j + 1]
             # 2. Solve target - fitted exp(d) = ridge (effect + d) for each level and class.
             off = change_rows(low, high, ridge[j], target, effects, margin, factors, fits)

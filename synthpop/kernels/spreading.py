@@ -46,13 +46,13 @@ def spread_uniforms(groups, run, starts, shift, uniforms, out):
     stops = np.empty_like(starts)
     for g in range(len(starts)):
         stops[g] = starts[g + 1] if g + 1 < len(starts) else n
-    places = np.arange(n)
+    positions = np.arange(n)
     for i in range(n):
         g = run[groups[i]]
         first = starts[g]
         chosen = first + int(uniforms[i] * (stops[g] - first))
-        place = places[chosen]
-        places[chosen] = places[first]
+        position = positions[chosen]
+        positions[chosen] = positions[first]
         starts[g] = first + 1
-        u = shift + place * GOLDEN
+        u = shift + position * GOLDEN
         out[i] = u - np.floor(u)

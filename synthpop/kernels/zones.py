@@ -7,6 +7,7 @@ from synthpop.microdata.runs.kernel import kernel, step
 LARGEST = 300.0  # of the exponent of a ratio of weights
 TENURE = 8  # exchanges for which a household stays as it is after it came or left
 MET, WIDE = 0.5, 2.0  # cost of a gap: below MET a total is met; above WIDE more is tried
+FURTHER, HARDER = 12, 3.0  # how often more is tried, and how much more such a gap then weighs
 
 
 @step
@@ -81,6 +82,7 @@ def improve_counts(
     most,
     gap,
     scale,
+    first,
     sweeps,
     patience,
     tried,
@@ -90,23 +92,22 @@ def improve_counts(
 
     starts, members, amounts: the matrix by controls (CSC); weights (h,): of each household in the
     zone; least, most (h,): of its count; gap (k,): achieved
-    less wanted, changed in place; scale (k,): what the square of a gap costs; sweeps: most
-    exchanges; patience: exchanges without a gain before the best counts are taken, five times as
-    many where a total of persons is missed by two, or one of households by one; tried:
+    less wanted, changed in place; scale (k,): what the square of a gap costs; first (k,):
+    whether a control comes before the others (those of the zone before larger areas); sweeps: most
+    exchanges; patience: exchanges without a gain before the best counts are taken; tried:
     households looked at on each side; counts (h,): changed in place.
     1. Rate each household by what the cost changes when one leaves, or one comes.
     2. Of the best on each side, exchange the pair that lowers the cost most, or raises it least; a
     household that came or left lately stays as it is (tabu search, Glover 1989,
     doi:10.1287/ijoc.1.3.190).
-    3. Stop where each total is met, or nothing was gained for long; take the best counts.
+    3. Stop where each total is met, or nothing was gained for long; take the best counts. Where a
+    total of persons is then missed by two, or one of households by one, its gap weighs more and the
+    search goes on from where it is (breakout, Morris 1993, AAAI-93, 40-45).
     """
     n = len(counts)
-    linear, square, off = np.zeros(n), np.zeros(n), np.empty(n)
-    for h in range(n):
-        for i in range(indptr[h], indptr[h + 1]):
-            linear[h] += 2.0 * gap[indices[i]] * scale[indices[i]] * data[i]
-            square[h] += scale[indices[i]] * data[i] * data[i]
-        # a thousandth for leaving what the weights say, so that ties go to likely households
+    linear, square, off, cost = np.zeros(n), np.zeros(n), np.empty(n), scale.copy()
+    rate(indptr, indices, data, gap, cost, linear, square)
+    for h in range(n):  # a thousandth for leaving the weights, so that ties go to likely households
         off[h] = 1e-3 / (1.0 + weights[h])
     leave, come = np.empty(n), np.empty(n)
     may_leave, may_come = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.bool_)
@@ -114,16 +115,28 @@ def improve_counts(
     came, left = np.full(n, -TENURE), np.full(n, -TENURE)
     dense = np.zeros(len(gap))
     best_counts, best_gap = counts.copy(), gap.copy()
-    now, lowest, gained, largest = 0.0, 0.0, 0, np.inf
+    now, lowest, gained, largest, further, since = 0.0, 0.0, 0, np.inf, 0, 0
+    raised = False
     for sweep in range(sweeps):
-        if gained < sweep and (
-            largest < MET or sweep - gained > (patience if largest < WIDE else 5 * patience)
-        ):
-            break
         if gained == sweep:
             largest = 0.0
             for k in range(len(gap)):
-                largest = max(largest, gap[k] * gap[k] * scale[k])
+                if first[k]:
+                    largest = max(largest, gap[k] * gap[k] * scale[k])
+            if largest < MET:
+                break
+            if largest < WIDE and raised:
+                raised = False
+                cost[:] = scale
+                rate(indptr, indices, data, gap, cost, linear, square)
+        elif sweep - max(gained, since) > (patience if largest < WIDE or further else 5 * patience):
+            if largest < WIDE or further == FURTHER:
+                break
+            further, since, raised = further + 1, sweep, True
+            for k in range(len(gap)):
+                if first[k] and best_gap[k] * best_gap[k] * scale[k] > WIDE:
+                    cost[k] *= HARDER
+            rate(indptr, indices, data, gap, cost, linear, square)
         for h in range(n):
             excess = 2.0 * (counts[h] - weights[h])
             leave[h] = square[h] - linear[h] + off[h] * (1.0 - excess)
@@ -136,7 +149,7 @@ def improve_counts(
         for a in range(n_leave):
             i = of_leaving[a]
             for p in range(indptr[i], indptr[i + 1]):
-                dense[indices[p]] = data[p] * scale[indices[p]]
+                dense[indices[p]] = data[p] * cost[indices[p]]
             for b in range(n_come):
                 j = of_coming[b]
                 if i == j:
@@ -161,16 +174,33 @@ def improve_counts(
             for p in range(indptr[row], indptr[row + 1]):
                 k = indices[p]
                 if dense[k] != 0.0:
+                    now -= total_cost(gap[k] * gap[k] * scale[k], first[k])
                     gap[k] += dense[k]
-                    change = 2.0 * dense[k] * scale[k]
+                    now += total_cost(gap[k] * gap[k] * scale[k], first[k])
+                    change = 2.0 * dense[k] * cost[k]
                     for m in range(starts[k], starts[k + 1]):
                         linear[members[m]] += change * amounts[m]
                     dense[k] = 0.0
-        now += best
         if now < lowest - 1e-9:
             lowest, gained = now, sweep + 1
             best_counts[:], best_gap[:] = counts, gap
     counts[:], gap[:] = best_counts, best_gap
+
+
+@step
+def total_cost(gap, first):
+    """Cost of a gap in what counts are best: far more above WIDE."""
+    return gap if gap < WIDE or not first else gap + 10.0 * (gap - WIDE)
+
+
+@step
+def rate(indptr, indices, data, gap, cost, linear, square):
+    """Write by what each household changes the cost when one comes: linear + square."""
+    linear[:], square[:] = 0.0, 0.0
+    for h in range(len(linear)):
+        for i in range(indptr[h], indptr[h + 1]):
+            linear[h] += 2.0 * gap[indices[i]] * cost[indices[i]] * data[i]
+            square[h] += cost[indices[i]] * data[i] * data[i]
 
 
 @step

@@ -109,8 +109,8 @@ def head_rules(
                 continue
             numeric = all(text[0] not in "\"'" for text in (*own.texts, *of_head.texts))
             text = head.text(of_head.name, as_number=numeric)
-            place = {level: code for code, level in enumerate(own.texts)}
-            theirs = np.array([place.get(level, -2) for level in of_head.texts])
+            position = {level: code for code, level in enumerate(own.texts)}
+            theirs = np.array([position.get(level, -2) for level in of_head.texts])
             value = head.of(theirs[of_head.codes])
             scopes = [("", np.ones(len(value), bool))] if own is not of_head else head.members()
             for scope, rows in scopes:

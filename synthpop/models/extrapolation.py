@@ -64,37 +64,53 @@ def fixed_point(
 
 
 class _Memory:
-    """Differences between the last points, and between their changes by a sweep."""
+    """Differences between the last points, and between their changes by a sweep.
+
+    They are rows of two tables, those of the last `DEPTH` sweeps from `first` on. A table that is
+    full moves them to its front.
+    """
 
     def __init__(self, weights: np.ndarray) -> None:
         self.weights = weights
-        self.points: list[np.ndarray] = []
-        self.changes: list[np.ndarray] = []
+        self.first = self.end = 0
+        self.points, self.changes = np.empty((2, 2 * DEPTH, len(weights)))
         self.products = np.zeros((0, 0))
         self.last: tuple[np.ndarray, np.ndarray] | None = None
 
     def add(self, point: np.ndarray, result: np.ndarray) -> None:
         change = result - point
         if self.last is not None:
-            self.points.append(result - self.last[0])
-            self.changes.append(change - self.last[1])
-            if len(self.points) > DEPTH:
-                del self.points[0], self.changes[0]
+            if self.end == 2 * DEPTH:
+                kept = slice(self.first + 1, self.end)
+                self.first, self.end = 0, DEPTH - 1
+                for table in (self.points, self.changes):
+                    table[: self.end] = table[kept]
                 self.products = self.products[1:, 1:]
-            weighted = self.weights * self.changes[-1]
-            row = np.array([(weighted * other).sum() for other in self.changes])
-            self.products = np.block([[self.products, row[:-1, None]], [row]])
+            self.points[self.end] = result - self.last[0]
+            self.changes[self.end] = change - self.last[1]
+            self.end += 1
+            if self.end - self.first > DEPTH:
+                self.first += 1
+                self.products = self.products[1:, 1:]
+            row = self._products_with(self.changes[self.end - 1])
+            products = np.empty((len(row), len(row)))
+            products[:-1, :-1] = self.products
+            products[-1], products[:, -1] = row, row
+            self.products = products
         self.last = result, change
+
+    def _products_with(self, change: np.ndarray) -> np.ndarray:
+        products: np.ndarray = self.weights * change * self.changes[self.first : self.end]
+        return products.sum(axis=1)
 
     def extrapolated(self) -> np.ndarray:
         assert self.last is not None
         result, change = self.last
-        if not self.points:
+        if self.first == self.end:
             return result
-        weighted = self.weights * change
-        right = np.array([(weighted * other).sum() for other in self.changes])
+        right = self._products_with(change)
         diagonal = NEARLY_ALIKE * self.products.diagonal() + np.finfo(float).tiny
         shares = np.linalg.solve(self.products + np.diag(diagonal), right)
-        for share, difference in zip(shares, self.points, strict=True):
+        for share, difference in zip(shares, self.points[self.first : self.end], strict=True):
             result = result - share * difference
         return result

@@ -141,8 +141,8 @@ def missed_shares(estimator: Any, x: np.ndarray, classes: np.ndarray, weights: n
     0.5
     """
     predicted = np.average(estimator.predict_proba(x), axis=0, weights=weights)
-    place = np.searchsorted(estimator.classes_, classes)
-    observed = np.bincount(place, weights, len(predicted)) / weights.sum()
+    position = np.searchsorted(estimator.classes_, classes)
+    observed = np.bincount(position, weights, len(predicted)) / weights.sum()
     return float(np.abs(predicted - observed).sum() / 2)
 
 

@@ -48,8 +48,8 @@ class Leaves:
         tree = start // size
         low = np.where(start > tree * size, self.cumulative[start - 1], tree)
         level = low + uniforms * (self.cumulative[stop - 1] - low)
-        place = np.searchsorted(self.cumulative, level, side="right")
-        return self.values[np.clip(place, start, stop - 1)]
+        position = np.searchsorted(self.cumulative, level, side="right")
+        return self.values[np.clip(position, start, stop - 1)]
 
 
 def has_leaves(estimator: Any) -> bool:

@@ -9,7 +9,6 @@ separates classes, the steps end after a bounded number, and the gap that is lef
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -142,7 +141,7 @@ def _maximise(
         change = p * (along - (p * along).sum(axis=1, keepdims=True))
         return (z.T @ (totals[:, None] * change)).ravel()
 
-    options: dict[str, Any] = {"gtol": tolerance / 10, "maxiter": max_steps}
+    options: dict[str, object] = {"gtol": tolerance / 10, "maxiter": max_steps}
     minimum = minimize(
         loss, np.zeros(rank * len(free)), jac=True, hessp=curvature, method="trust-ncg",
         options=options,

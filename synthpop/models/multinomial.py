@@ -72,8 +72,8 @@ def fit_multinomial(
     levels = _stacked(digits, offsets)
     target = np.zeros((offsets[-1], n_classes))
     for j in range(levels.shape[1]):
-        place = levels[:, j] * n_classes + classes
-        target += np.bincount(place, shares, target.size).reshape(target.shape)
+        position = levels[:, j] * n_classes + classes
+        target += np.bincount(position, shares, target.size).reshape(target.shape)
     totals = np.bincount(inverse, weights=shares, minlength=len(first))
     cells = np.ascontiguousarray(levels[first].T)
     possible = (target > 0.0)[cells].all(axis=0)

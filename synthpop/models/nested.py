@@ -89,10 +89,10 @@ class NestedLevels:
         probabilities = np.zeros((len(x), len(self.classes_)))
         for k, number in enumerate(self.tree.classes_):
             tree = self.within[number]
-            places = np.searchsorted(self.classes_, tree.classes_)
+            positions = np.searchsorted(self.classes_, tree.classes_)
             possible = np.flatnonzero(shares[:, k] > 0)
             if not len(possible):
                 continue
             inner = tree.predict_proba(x[possible])
-            probabilities[np.ix_(possible, places)] = shares[possible, k, None] * inner
+            probabilities[np.ix_(possible, positions)] = shares[possible, k, None] * inner
         return probabilities

@@ -76,8 +76,8 @@ def _bisected(mean_at: Callable[[np.ndarray], np.ndarray], wanted: np.ndarray) -
 
 def ranks_and_shares() -> tuple[np.ndarray, np.ndarray]:
     """Return ranks between 0 and 1, dense near 1, and the share of each; both shape (4000,)."""
-    place = (np.arange(RANKS) + 0.5) / RANKS
-    return 1.0 - (1.0 - place) ** 3, 3.0 * (1.0 - place) ** 2 / RANKS
+    position = (np.arange(RANKS) + 0.5) / RANKS
+    return 1.0 - (1.0 - position) ** 3, 3.0 * (1.0 - position) ** 2 / RANKS
 
 
 def rate_of_ranks(values: np.ndarray, ranks: np.ndarray, shares: np.ndarray, mean: Any) -> Any:

@@ -79,7 +79,7 @@ def _part(population: Population, strata: Sequence[Any] | None, households: bool
     column = population.roles.strata
     field = next((item for item in population.fields if item.name == column), None)
     levels = () if field is None else field.levels
-    names = [levels[place] for place in chosen_strata(strata, levels, column)]
+    names = [levels[position] for position in chosen_strata(strata, levels, column)]
     if households:
         frame = population.households("shared")
         rows = frame[frame[str(column)].isin(names)]

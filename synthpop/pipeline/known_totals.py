@@ -54,9 +54,9 @@ def with_annealing(
     split = strata if strata and all(strata in margin.columns for margin in margins) else None
     makers = [k for k, step in enumerate(recipe) if named & set(step.provides)]
     structure = [k for k, step in enumerate(recipe) if isinstance(step, Structure)]
-    place = 1 + max([*makers, *structure], default=-1)
+    position = 1 + max([*makers, *structure], default=-1)
     step = Anneal(margins, split=split, split_upper=None if split is None else "all")
-    return (*recipe[:place], step, *recipe[place:])
+    return (*recipe[:position], step, *recipe[position:])
 
 
 def calibrate_coarsely(
@@ -78,7 +78,7 @@ def calibrate_coarsely(
     known = [margin for margin in margins if set(margin.columns) <= set(complete.frame.columns)]
     coarse = list(coarse_margins(complete.frame, known, survey.roles.strata, first))
     note = "no table has enough survey persons in each cell"
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         "calibrated": [], "design_effect_before": None, "design_effect": None,
         "size": _size(complete, known, first),
     }  # fmt: skip

@@ -154,7 +154,7 @@ class PartCounts:
     result: Any
     then: pd.DataFrame  # cells of its margins behind it
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, object]:
         """Return plain values for a file."""
         result, then = self.result.to_plain(), as_lists(self.then)
         return {"n_units": self.n_units, "result": result, "then": then}
@@ -300,7 +300,7 @@ def seed_of(seed: int, steps: Sequence[Any], number: int) -> int:
     return int(Streams(seed).at("finish", kind, n_before).integers(1 << 62))
 
 
-def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, Any]:
+def _moved(label: str, then: pd.DataFrame, final: pd.DataFrame) -> dict[str, object]:
     """Return whether later steps left the totals of a step alone, recounted."""
     moved = float(np.abs(final["achieved"] - then["achieved"]).sum())
     if moved == 0:

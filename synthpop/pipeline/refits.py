@@ -89,7 +89,7 @@ def _with_whole_parts(frame: pd.DataFrame, stages: tuple[BlockStage, ...]) -> pd
         total = frame[stage.total].to_numpy(dtype=np.float64)
         size = np.abs(parts).sum(axis=1)
         off = np.abs(parts.sum(axis=1) - total) > SUM_TOLERANCE * np.maximum(size, 1.0)
-        rows = np.flatnonzero(off & (size > 0.0))
+        rows = np.flatnonzero(off & ((size > 0.0) | (not stage.unsplit)))
         if not len(rows):
             continue
         whole = np.zeros((len(rows), len(names)))

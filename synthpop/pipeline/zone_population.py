@@ -28,6 +28,7 @@ from synthpop.calibration.zone_allotment import ZoneCopies, allot, persons_of
 from synthpop.calibration.zone_solver import WeightLimits
 from synthpop.calibration.zones import (
     check_geography,
+    copies_by_zone,
     names_of_regions,
     table_of_gaps,
     weight_limits,
@@ -225,14 +226,51 @@ def zone_controls(population: Population) -> pd.DataFrame:
     >>> zone_controls(made)["achieved"].tolist()
     [8.0, 9.0]
     """
-    files = []
+    return _read_tables(population, 0)
+
+
+def zone_copies(population: Population) -> pd.DataFrame:
+    """Return one row a zone: its households, and how many different ones it was made from.
+
+    Columns: zone, households, different and most (copies of the most frequent one), of the
+    households of the survey, or of those that the recipe generated.
+
+    Raises
+    ------
+    InputError
+        The population was not made by `populate_zones`.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> frame = pd.DataFrame({"hid": [1, 2, 2], "w": 10.0})
+    >>> zones = pd.DataFrame({"zone": ["a", "b"]})
+    >>> homes = Margin(zones.assign(total=[8, 9]), level="household", name="homes")
+    >>> survey = Survey(frame, weight="w", household="hid")
+    >>> made = populate_zones(survey, zones, homes, mkdtemp() + "/out", seed=1)
+    >>> zone_copies(made)["different"].tolist()
+    [2, 2]
+    """
+    return _read_tables(population, 1)
+
+
+def _read_tables(population: Population, number: int) -> pd.DataFrame:
+    files, start = [], f"{ZONES}/{number}/"
     if isinstance(population, Population) and population.path is not None:
-        files = [name for name in population.manifest.files if name.startswith(f"{ZONES}/")]
+        files = [name for name in population.manifest.files if name.startswith(start)]
     if not files:
         hint = "Give one that populate_zones made."
-        raise InputError.of("zone controls", "population", "has no zones", hint)
+        raise InputError.of("zones", "population", "has no zones", hint)
     assert population.path is not None
     return pd.concat(_tables(population.path, files), ignore_index=True)
+
+
+def _copies(geography: pd.DataFrame, made: ZoneCopies) -> pd.DataFrame:
+    """Return the copies in the zones of a block (`copies_by_zone`)."""
+    n = int(made.household.max(initial=0)) + 1
+    pairs, times = np.unique(made.zone * n + made.household, return_counts=True)
+    zone = geography[geography.columns[-1]].iloc[pairs // n].reset_index(drop=True)
+    return copies_by_zone(zone, pd.Series(times))
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +415,10 @@ class _WriteZones:
             stop=(TOLERANCE, MAX_ITERATIONS),
         )  # fmt: skip
         parts = [part.to_dict() for part in self._parts(block, survey, rows, made)]
-        controls = table_of_gaps(block.margins, made.balanced, made.achieved)
+        controls = table_of_gaps(
+            block.margins, made.balanced, made.achieved, list(block.geography.columns)
+        )
+        store.write_table(1, block.number, _copies(block.geography, made))
         borrowed = names_of_regions(block.geography, self.within, made.borrowed)
         return store.write_record(0, block.number, {
             "block": block.number,
@@ -421,7 +462,10 @@ def _manifest(
 ) -> Manifest:
     """Return the manifest of the finished population."""
     store = PartStore(root, identity.hash, ZONES)
-    files = [name_below(store.table_file(0, block.number), root) for block in plan.blocks]
+    files, copies = (
+        [name_below(store.table_file(number, block.number), root) for block in plan.blocks]
+        for number in (0, 1)
+    )
     controls = pd.concat(
         _tables(root, files, ["margin", "cell", "target", "balanced", "gap"]), ignore_index=True
     )
@@ -454,7 +498,7 @@ def _manifest(
         sample=SampleRecord(survey.n_persons, survey.n_households, survey.roles.weight),
         columns=plan.fields, blocks=blocks, fallbacks=tuple(notes),
         finished=FinishRecord(summary, n_persons, n_households),
-        files={name: file_hash(root / name) for name in files},
+        files={name: file_hash(root / name) for name in [*files, *copies]},
     )  # fmt: skip
 
 

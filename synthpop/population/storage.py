@@ -22,7 +22,7 @@ from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.codes import MISSING
 from synthpop.microdata.frame.dataset import Field, is_whole
 from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
-from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.messages.errors import OutputError, reason_of
 from synthpop.microdata.statistics.secret_key import SecretKey
 from synthpop.microdata.statistics.streams import resolve_seed
 from synthpop.population.folders import FOLDER, MANIFEST, PART, RECORDS, record_path
@@ -162,8 +162,8 @@ def _faults_in_words(root: Place) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise OutputError(f"{root} cannot be used: {reason}. Choose another folder.") from None
+        what = f"{root} cannot be used: {reason_of(problem)}. Choose another folder."
+        raise OutputError(what) from None
 
 
 def _claimed(root: Place, identity: RunIdentity, given: SecretKey | None, token: str) -> Claim:

@@ -51,16 +51,20 @@ def age_breaks(age: np.ndarray, starts: list[float]) -> tuple[float, ...]:
     return (low - 1, *inner, max(high, 120.0 if high > 60 else high))
 
 
-def class_labels(breaks: tuple[float, ...]) -> list[str]:
-    """Return the text of each class of whole years.
+def class_labels(breaks: tuple[float, ...], *, of_birth: bool = False) -> list[str]:
+    """Return the text of each class of whole years; of years of birth, the first one is open.
 
     Examples
     --------
     >>> class_labels((-1.0, 4.0, 15.0, 16.0, 120.0))
     ['0-4', '5-15', '16', '17+']
+    >>> class_labels((1903.0, 1949.0, 2007.0, 2024.0), of_birth=True)
+    ['before 1950', '1950-2007', '2008-2024']
     """
     texts = []
     for below, last in itertools.pairwise(breaks):
         first = int(below) + 1
         texts.append(f"{first}" if first == int(last) else f"{first}-{int(last)}")
+    if of_birth:
+        return [f"before {int(breaks[1]) + 1}", *texts[1:]]
     return [*texts[:-1], f"{int(breaks[-2]) + 1}+"]

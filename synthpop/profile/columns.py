@@ -45,8 +45,11 @@ class SurveyProfile(Result):
         Role -> column.
     age, sex, relation : str or None
         Columns that say so by name; the relation also by its levels.
+    survey_year : float or None
+        Where `age` holds years of birth: the year from which the age follows.
     age_breaks : tuple of float
-        Limits of age classes: five years and finer where something begins; empty without ages.
+        Limits of age classes: five years and finer where something begins, in the unit of `age`;
+        empty without ages.
     totals : dict of tuple of str
         Total -> its parts.
     further_totals : tuple of (str, tuple of str)
@@ -70,6 +73,7 @@ class SurveyProfile(Result):
     age: str | None = None
     sex: str | None = None
     relation: str | None = None
+    survey_year: float | None = None
     age_breaks: tuple[float, ...] = ()
     totals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     further_totals: tuple[tuple[str, tuple[str, ...]], ...] = ()

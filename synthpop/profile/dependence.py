@@ -17,6 +17,8 @@ ROWS_OFF = 0.001
 FEWEST_ROWS = 20
 LARGEST_COPY = 4
 NEARER = (0.2, 0.1, 0.04, 0.02)  # of the coefficient of a part to one
+THINNED = 200  # rows that tell whether the others need a look
+ROWS_A_CANDIDATE = 4  # of a total, to tell whether the other rows need a look
 LEAST_SPLIT = 0.75  # share of the totals that are zero or have parts at all
 
 
@@ -38,6 +40,40 @@ def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.n
         return False
     x, y = (values / max(np.abs(values).max(), np.finfo(float).tiny) for values in (x, y))
     return bool(abs(np.corrcoef(x, y)[0, 1]) > 1 - 1e-12)
+
+
+def linear_expression(x: np.ndarray, y: np.ndarray, name: str) -> str | None:
+    """Return how a number follows from another, such as "2024 - age"; None where it does not.
+
+    x, y: float arrays, shape (n,): the other number and the one that follows
+    name: the other number in the language of expressions
+    """
+    has_value = np.isfinite(x)
+    x, y = x[has_value], y[has_value]
+    if len(x) < 2 or not np.ptp(x) > 0:
+        return None
+    low, high = int(x.argmin()), int(x.argmax())
+    slope = (y[high] - y[low]) / (x[high] - x[low])
+    slope = float(f"{slope:.12g}")
+    start = float(f"{y[low] - slope * x[low]:.12g}")
+    tolerance = 1e-9 * float(np.abs(y).max())
+    start = 0.0 if abs(start) < tolerance else start
+    if slope == 0 or not np.allclose(slope * x + start, y, rtol=0, atol=tolerance):
+        return None
+    term = name if abs(slope) == 1 else f"{abs(slope):.12g} * {name}"
+    if slope < 0:
+        return f"{start:.12g} - {term}" if start >= 0 else f"-{abs(start):.12g} - {term}"
+    return term if start == 0 else f"{term} {'+' if start > 0 else '-'} {abs(start):.12g}"
+
+
+def may_be_classes(codes: np.ndarray) -> bool:
+    """Whether codes, in the order of a number, come in one block a level; -1 is missing."""
+    codes = codes[codes >= 0]
+    thinned = (codes[:: max(1, len(codes) // THINNED)], codes)  # few rows tell most of them
+    return all(
+        1 + np.count_nonzero(np.diff(some)) == np.count_nonzero(np.bincount(some))
+        for some in thinned
+    )
 
 
 def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], list[Any]] | None:
@@ -96,6 +132,12 @@ def parts_of_total(
     scale = max(float(np.abs(y).max()), 1e-12)
     # 1. Columns that are nearly parts, of totals that have any of these, nearer step by step.
     is_near = np.ones(len(usable), dtype=bool)
+    step = int(np.count_nonzero(y)) // (ROWS_A_CANDIDATE * len(usable))
+    if step > 1:
+        few = np.flatnonzero(y)[::step]
+        near = np.abs(_coefficients(matrix[few] / scale, y[few] / scale) - 1) < NEARER[0]
+        if near.sum() < 2:
+            return ()
     for distance in NEARER:
         rows = matrix[:, is_near].any(axis=1)
         if is_near.sum() < 2 or rows.sum() < FEWEST_ROWS:

@@ -19,7 +19,7 @@ from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.reading.partitions import mapping_of
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
-from synthpop.profile.household_sums import household_sums
+from synthpop.profile.household_sums import household_sums, word
 from synthpop.profile.reader import MOST_LEVELS, SurveyReader, joined_notes
 
 SMALL_STRATUM = 30
@@ -97,7 +97,7 @@ class _Profiler(SurveyReader):
         """Return what was recognised."""
         columns = {name: self._plain(name) for name in self.frame.columns}
         self.age, self.sex = (
-            None if name is None or columns[name].use == "left out" else name
+            None if name is None or columns[name].use != "structure" else name
             for name in (self.age, self.sex)
         )
         self._mark_copies(columns)
@@ -105,6 +105,7 @@ class _Profiler(SurveyReader):
         self._mark_functions(columns)
         self._mark_household(columns)
         totals = self._totals(columns)
+        self._leave_out_orphans(columns)
         _fill_structure(columns)
         starts = self._mark_starts(columns)
         breaks = self._breaks(starts)
@@ -116,6 +117,7 @@ class _Profiler(SurveyReader):
             age=self.age,
             sex=self.sex,
             relation=self.relation,
+            survey_year=None if self.age is None else self.survey_year,
             age_breaks=breaks,
             totals=totals,
             further_totals=tuple(self.further),
@@ -142,15 +144,39 @@ class _Profiler(SurveyReader):
                     continue
                 if dependence.is_copy(name, other, self.frame, self.codes):
                     why = message("carries the same information as {column}", column=other)
-                    columns[name] = replace(item, use="left out", why=why, detail=other)
+                    rule = self._rule_of_copy(name, other)
+                    use = "left out" if rule is None else "derive"
+                    columns[name] = replace(item, use=use, why=why, detail=other)
+                    self.derived |= {} if rule is None else {name: rule}
                     break
+
+    def _rule_of_copy(self, name: str, other: str) -> dict[str, Any] | None:
+        """Return how a copy follows from the other column; None where no rule can say it."""
+        known = {self.roles.get(role) for role in ("strata", "household_size")}
+        if other in self.roles.values() and other not in known:
+            return None
+        x, y = self.numbers[other], self.numbers[name]
+        if x is not None:
+            text = None if y is None else dependence.linear_expression(x, y, word(other))
+            return None if text is None else {"expression": text}
+        pairs = self.frame[[other, name]].drop_duplicates().dropna()
+        return {"mapping": dict(zip(pairs[other], pairs[name], strict=True))}
+
+    def _leave_out_orphans(self, columns: dict[str, ColumnProfile]) -> None:
+        """Leave out what follows from a column that is left out itself."""
+        for _ in range(len(self.derived)):
+            for name in list(self.derived):
+                source = columns.get(columns[name].detail)
+                if source is not None and source.use == "left out":
+                    del self.derived[name]
+                    columns[name] = replace(columns[name], use="left out")
 
     def _mark_aggregates(self, columns: dict[str, ColumnProfile]) -> None:
         """Mark numbers that are sums over the household."""
         if self.index is None:
             return
         values = {n: v for n, v in self.numbers.items() if v is not None}
-        age = None if self.years is None else self.age
+        age = None if self.years is None or self.survey_year is not None else self.age
         for item, rule in household_sums(columns, values, self.index, age):
             columns[item.name] = item
             if rule is not None:
@@ -159,21 +185,23 @@ class _Profiler(SurveyReader):
     def _mark_functions(self, columns: dict[str, ColumnProfile]) -> None:
         """Mark classes of numbers, and functions of categories."""
         coded = [n for n, item in columns.items() if item.use == "categorical"]
+        gaps = {n for n in coded if self.frame[n].isna().any()}
         numbers = [
             n
             for n, item in columns.items()
             if item.use == "continuous" or n == self.age or (n in coded and self._is_number(n))
         ]
+        orders: dict[str, np.ndarray] = {}  # rows by the values of a number
         for name in coded:
-            self._mark_classes(columns, name, numbers)
+            self._mark_classes(columns, name, numbers, orders)
         for name in [n for n in coded if columns[n].use == "derive"]:
             if columns[columns[name].detail].use in ("derive", "left out"):  # found out after it
                 del self.derived[name]
                 columns[name] = self._plain(name)
-                self._mark_classes(columns, name, numbers)
+                self._mark_classes(columns, name, numbers, orders)
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
-                if self._is_number(other) or self.frame[[name, other]].isna().any(axis=None):
+                if self._is_number(other) or name in gaps or other in gaps:
                     continue
                 if mapping_of(self.codes[name], self.codes[other]):
                     pairs = self.frame[[other, name]].drop_duplicates()
@@ -185,13 +213,22 @@ class _Profiler(SurveyReader):
                     break
 
     def _mark_classes(
-        self, columns: dict[str, ColumnProfile], name: str, numbers: list[str]
+        self,
+        columns: dict[str, ColumnProfile],
+        name: str,
+        numbers: list[str],
+        orders: dict[str, np.ndarray],
     ) -> None:
         """Mark a category that is classes of a number."""
+        codes = np.where(self.frame[name].isna(), -1, self.codes[name])
         for other in numbers:
             values = self.numbers[other]
             fewer = self.codes[name].max() < self.codes[other].max()
             if values is None or not fewer or columns[other].use in ("derive", "left out"):
+                continue
+            if other not in orders:
+                orders[other] = np.argsort(values, kind="stable")
+            if not dependence.may_be_classes(codes[orders[other]]):
                 continue
             limits = dependence.class_limits(self.frame[name], values)
             if limits is None:
@@ -322,7 +359,10 @@ class _Profiler(SurveyReader):
         age = self.years
         if age is None or not np.isfinite(age).all() or not are_whole(age):
             return ()
-        return ages.age_breaks(age, starts)
+        limits = ages.age_breaks(age, starts)
+        if self.survey_year is None:
+            return limits
+        return tuple(self.survey_year - limit - 1 for limit in reversed(limits))
 
     # households and predictors
 

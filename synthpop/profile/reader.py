@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from synthpop.microdata.formats.labelled import plain_code
 from synthpop.microdata.frame.codes import level_text
+from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
 from synthpop.microdata.messages.text import join, number, plural
@@ -31,7 +32,7 @@ class SurveyReader(ColumnReader):
         super().__init__(frame, known=known)
         self.weights = self._weights()
         self.relation: str | None = None
-        self.derived: dict[str, dict[str, Any]] = {}
+        self.derived: dict[str, dict[str, object]] = {}  # column -> keys of its stage `Derive`
         self.further: list[tuple[str, tuple[str, ...]]] = []
 
     def _weights(self) -> np.ndarray:
@@ -57,12 +58,8 @@ class SurveyReader(ColumnReader):
         n_values = int(column.nunique())
         if n_values == 0:
             return ColumnProfile(name, message("left out"), message("it has no value"))
-        if n_values == 1:
-            return ColumnProfile(
-                name,
-                message("left out"),
-                message("one value only: {iloc}", iloc=column.dropna().iloc[0]),
-            )
+        if n_values == 1 and not column.isna().any() and not self.is_weight(name):
+            return self._constant(name)
         if name == SIZE_NAME and self.index is not None:
             why = message(
                 "not the number of rows of each household, which has this name: rename it"
@@ -87,6 +84,7 @@ class SurveyReader(ColumnReader):
                 name, message("left out"), message("the number of the member in the household")
             )
         is_amount = values is not None and (n_values > FEW_NUMBERS or not are_whole(values))
+        is_amount = is_amount and n_values > 1  # else a box that some have ticked
         if values is not None and is_amount and not self.are_codes(name):
             possible = POSSIBLE_WEIGHT if self.may_be_weight(name) else ""
             note = joined_notes(_missing_codes(values), possible)
@@ -105,6 +103,18 @@ class SurveyReader(ColumnReader):
             return ColumnProfile(name, "categorical", why, nested=True)
         note = joined_notes(_missing_codes(values), _rare(column))
         return ColumnProfile(name, "categorical", plural(n_values, "level"), note=note)
+
+    def _constant(self, name: str) -> ColumnProfile:
+        """Return the profile of a column with one value, and note the value."""
+        values, value = self.numbers[name], self.frame[name].iloc[0]
+        why = message("one value only: {iloc}", iloc=value)
+        if values is not None and np.isfinite(values[0]):
+            self.derived[name] = {"expression": toml_value(plain_code(values[0]))}
+        elif isinstance(value, str):
+            self.derived[name] = {"expression": "0", "breaks": [-1, 1], "labels": [value]}
+        else:
+            return ColumnProfile(name, message("left out"), why)
+        return ColumnProfile(name, "derive", why)
 
     def _note_of_weight(self) -> str:
         if self.index is None or "household_weight" in self.roles:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.pages.page import write_for
@@ -26,7 +24,7 @@ def write_mock_page(path: Place | str, mock: MockFile, *, language: str = "en") 
     )  # fmt: skip
 
 
-def _facts(mock: MockFile) -> dict[str, Any]:
+def _facts(mock: MockFile) -> dict[str, object]:
     rows = [
         verdict(NAMES[check], "passed" if passed else "look", "good" if passed else "look", what)
         for check, passed, what in mock.checks.itertuples(index=False)

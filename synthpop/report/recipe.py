@@ -26,7 +26,7 @@ NO_FALLBACK = message("No fallback was needed: every model was fitted as asked, 
 
 def steps(
     recipe: Any, names: FigureNames, pooling: Mapping[str, Mapping[str, Any]] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the table of steps, in the order in which they ran.
 
     `pooling` is that of the manifest: label of a model -> how its strata were pooled.
@@ -233,7 +233,7 @@ def run_facts(population: Population, external: bool) -> list[tuple[str, str]]:
     return facts
 
 
-def fallbacks(population: Population, external: bool) -> dict[str, Any]:
+def fallbacks(population: Population, external: bool) -> dict[str, object]:
     """Return a sentence and a table on what was too sparse for the stratum's own model."""
     fallbacks_of_run = population.fallbacks
     if not fallbacks_of_run:

@@ -20,6 +20,7 @@ from synthpop.microdata.messages.suppression import (
 from synthpop.microdata.messages.text import BLANK, Number, count, number, percent, short_percent
 from synthpop.microdata.pages import charts as svg
 from synthpop.microdata.pages.page_facts import Svg, table
+from synthpop.report.stored import StoredRisk
 
 MODEL_SCENARIO = 5
 
@@ -97,7 +98,7 @@ OVER_POPULATIONS = (
 MEAN_AND_INTERVAL = "{mean} ({low} to {high})"
 
 
-def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
+def risk_facts(risk: StoredRisk, external: bool) -> dict[str, Any]:
     """Return the section on risk; expected numbers below 5 are not told to external readers."""
     rows = risk.table
     groups = [(int(str(key)), group) for key, group in rows.groupby("scenario")]
@@ -107,10 +108,10 @@ def risk_facts(risk: Any, external: bool) -> dict[str, Any]:
         "who": _who(risk),
         "scenarios": scenarios,
         "table": _table(rows, external),
-        "riskiest": None if external else _riskiest(getattr(risk, "riskiest", None)),
-        "contributions": None if external else _contributions(getattr(risk, "contributions", None)),
-        "combinations": None if external else _combinations(getattr(risk, "combinations", None)),
-        "copies": _copies(getattr(risk, "copies", None), external),
+        "riskiest": None if external else _riskiest(risk.riskiest),
+        "contributions": None if external else _contributions(risk.contributions),
+        "combinations": None if external else _combinations(risk.combinations),
+        "copies": _copies(risk.copies, external),
         "interval": message(OVER_POPULATIONS, n=count(rows["populations"].iloc[0]))
         if "populations" in rows
         else "",
@@ -191,12 +192,11 @@ def _shown(value: float, external: bool, text: Callable[[Number], str] = number)
     return rounded(value) if external else text(value)
 
 
-def _who(risk: Any) -> str:
-    keys, target = getattr(risk, "keys", ()), getattr(risk, "target", "")
-    if not target:
+def _who(risk: StoredRisk) -> str:
+    if not risk.target:
         return ""
     text = message("Keys: {keys}. Value looked for: {target}.")
-    return message(text, keys=", ".join(map(str, keys)), target=target)
+    return message(text, keys=", ".join(risk.keys), target=risk.target)
 
 
 def _scenario(key: int, rows: pd.DataFrame, external: bool) -> dict[str, str]:

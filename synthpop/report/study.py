@@ -97,7 +97,7 @@ def write_study(
     )  # fmt: skip
 
 
-def study_facts(study: Study, unit: str | Mapping[str, str] = "") -> dict[str, Any]:
+def study_facts(study: Study, unit: str | Mapping[str, str] = "") -> dict[str, object]:
     """Return everything that the page says, as text ready to be set."""
     performance = study.table
     rows = [
@@ -281,7 +281,7 @@ def _row(
     critical: float,
     unit: str,
     zipped: bool,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     index, title = key
     bias, half = float(row["relative_bias"]), critical * float(row["relative_bias_mc"])
     reach = 1.15 * max(abs(bias) + half, 1e-9) if np.isfinite(bias) else 1.0
@@ -315,7 +315,7 @@ def _estimates_at(study: Study, index: tuple[Any, ...]) -> pd.DataFrame:
     return study.estimates[matches]
 
 
-def _measures(row: Mapping[Any, Any]) -> dict[str, Any]:
+def _measures(row: Mapping[Any, Any]) -> dict[str, object]:
     body = []
     for name, title in MEASURES.items():
         value, error = float(row[name]), float(row.get(f"{name}_mc", np.nan))
@@ -341,7 +341,7 @@ def _charts(
     return charts
 
 
-def _failures(study: Study) -> dict[str, Any] | None:
+def _failures(study: Study) -> dict[str, object] | None:
     if study.failures.empty:
         return None
     grouped = study.failures.groupby(["estimator", "reason"], sort=False)["repetition"].nunique()

@@ -32,7 +32,7 @@ LARGEST_ERRORS = "Known totals with the largest errors"
 
 def totals_facts(
     calibration: Any, population: Population | None, names: FigureNames, external: bool
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the section on known totals: its parts; None where there were none.
 
     external: totals below 5 are not shown, and no ratio of a single person's weights
@@ -143,7 +143,7 @@ class _Cells:
             reached=reached,
         )
 
-    def grid(self) -> dict[str, Any]:
+    def grid(self) -> dict[str, object]:
         """Return the table of the cells with the largest errors."""
         texts = [name for name in ("margin", "cell", "area") if name in self.table]
         numbers = [name for name in ("target", "before", "achieved") if name in self.table]
@@ -167,13 +167,13 @@ def _error(value: float) -> str:
 
 def _part(
     title: str, sentences: list[str], tables: Mapping[str, Any] | None = None, picture: str = ""
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a part of the section; `tables` by their captions."""
     captioned = [{"caption": text, "table": grid} for text, grid in (tables or {}).items()]
     return {"title": title, "sentences": sentences, "tables": captioned, "picture": picture}
 
 
-def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, Any]:
+def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, object]:
     cells = _Cells(calibration.margins, external)
     n_met = cells.met(calibration.tolerance, EXACT)
     sentences = [
@@ -216,7 +216,7 @@ def _calibration(calibration: StoredCalibration, external: bool) -> dict[str, An
     return _part(title, sentences, {LARGEST_ERRORS: cells.grid()})
 
 
-def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> dict[str, Any]:
+def _step(step: StepRecord, place: int, names: FigureNames, external: bool) -> dict[str, object]:
     cells = _Cells(pd.DataFrame(step.margins), external)
     total = float(np.abs(cells.target).sum())
     annealed = "trace" in step.details
@@ -319,7 +319,7 @@ def _changes(step: StepRecord, names: FigureNames) -> list[str]:
     return sentences
 
 
-def _regions(regions: pd.DataFrame) -> dict[str, Any]:
+def _regions(regions: pd.DataFrame) -> dict[str, object]:
     order = np.argsort(-regions["gap_after"].to_numpy(dtype=float), kind="stable")
     places = sorted(order[:MOST_REGIONS].tolist())
     rows = [
@@ -342,7 +342,7 @@ def _regions(regions: pd.DataFrame) -> dict[str, Any]:
     return table(head, rows)
 
 
-def _distances(step: StepRecord, names: FigureNames) -> dict[str, Any]:
+def _distances(step: StepRecord, names: FigureNames) -> dict[str, object]:
     changes = pd.DataFrame(step.details["distances"])
     order = np.argsort(-changes["distance"].to_numpy(dtype=float), kind="stable")
     rows = [
@@ -355,7 +355,9 @@ def _distances(step: StepRecord, names: FigureNames) -> dict[str, Any]:
     )
 
 
-def prepared_part(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
+def prepared_part(
+    record: SurveyStepRecord, names: FigureNames, external: bool
+) -> dict[str, object]:
     """Say what a step on the survey did."""
     describe = PREPARED.get(record.stage.partition(" ")[0])
     if describe is None:  # a stage of somebody else
@@ -368,7 +370,7 @@ def prepared_part(record: SurveyStepRecord, names: FigureNames, external: bool) 
 
 def _calibrated_coarsely(
     step: SurveyStepRecord, names: FigureNames, external: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Say which coarse tables of the known totals the weights of the survey meet."""
     record = step.details
     text = message(
@@ -401,7 +403,7 @@ def _calibrated_coarsely(
     return _part(message("Known totals: weights of the survey"), sentences)
 
 
-def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
+def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, object]:
     """Say which missing values were filled; counts of survey persons stay inside."""
     variables = record.details["variables"]
     titles = [names.title(str(row["variable"])) for row in variables]
@@ -424,7 +426,7 @@ def _imputed(record: SurveyStepRecord, names: FigureNames, external: bool) -> di
     )
 
 
-def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, Any]:
+def _heaps(step: SurveyStepRecord, names: FigureNames, external: bool) -> dict[str, object]:
     name, record = step.stage.partition(" ")[2], step.details
     before, after = record["weighted_whipple_before"], record["weighted_whipple_after"]
     sentences = [

@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.formats.places import place
+from synthpop.calibration.zone_solver import WeightLimits
+from synthpop.microdata.formats.files import read_table
+from synthpop.microdata.formats.places import Place, place
 from synthpop.microdata.formats.tomlfile import faults_of
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.events import Listener
 from synthpop.microdata.roles.survey import Survey
+from synthpop.microdata.runs.engines import Workers
+from synthpop.microdata.statistics.secret_key import Key
+from synthpop.pipeline.fitted import FittedPipeline
 from synthpop.pipeline.pipeline import Pipeline
-from synthpop.population.population import open_population
+from synthpop.pipeline.zone_population import populate_zones
+from synthpop.population.population import Population, open_population
 from synthpop.runfiles.stage_tables import read_margins
 from synthpop.runfiles.tables import (
     CalibrateOptions,
@@ -21,6 +29,7 @@ from synthpop.runfiles.tables import (
     RiskOptions,
     RunOptions,
     SurveyInput,
+    ZonesOptions,
 )
 from synthpop.stages.base import BlockStage
 from synthpop.stages.population_stages import PopulationStage, SurveyStage
@@ -39,6 +48,7 @@ class RunFile:
     risk: RiskOptions | None
     report: ReportOptions
     calibrate: CalibrateOptions | None = None
+    zones: ZonesOptions | None = None
     folder: Path = Path()  # where relative paths start: the folder of the file
     rules: tuple[str, ...] = ()  # edit rules of the population; see `synthpop.conditional.rules`
     # tables ``[[known_totals]]``: counts of the whole population; see `Pipeline`
@@ -77,3 +87,32 @@ class RunFile:
         margins = list(self.calibration_margins())
         options = self.calibrate.model_dump(exclude={"margin"})
         return calibrate(survey, margins, **options)
+
+    def make(
+        self, fitted: FittedPipeline, *, key: Key | None = None, out: Place | str | None = None,
+        workers: Workers = 1, on_event: Listener | None = None,
+    ) -> Population:  # fmt: skip
+        """Simulate the population of the file, in zones where it has a table ``[zones]``."""
+        rows = self.run.rows_per_block
+        if self.zones is None:
+            return fitted.simulate(
+                key=key, scale=self.run.scale, strata=self.run.strata, out=out, workers=workers,
+                rows_per_block=rows, on_event=on_event,
+            )  # fmt: skip
+        if out is None:
+            hint = "Give out, or write it into the table [run]."
+            raise InputError.of("zones", "out", "zones are written to a folder", hint)
+        faults = faults_of("run file", self.source)
+        items = read_margins(faults, "[[zones.margin]]", self.zones.margin, self.folder)
+        faults.raise_if_any()
+        limits = {
+            name: value for name in ("ratio", "weight")
+            if (value := getattr(self.zones, name)) is not None
+        }  # fmt: skip
+        return populate_zones(
+            fitted if self.zones.households == "recipe" else fitted.survey,
+            read_table(self.folder / self.zones.geography),
+            [item.scaled(self.run.scale) for item in items], out, within=self.zones.within,
+            bounds=WeightLimits(**limits) if limits else None, seed=fitted.seed, key=key,
+            workers=workers, rows_per_block=rows, on_event=on_event,
+        )  # fmt: skip

@@ -59,7 +59,7 @@ def parse_runfile(
     known_totals = read_margins(faults, "[[known_totals]]", data.get("known_totals", []), folder)
     tables: dict[str, Any] = {}
     for name, model in SECTIONS.items():
-        if name in ("risk", "calibrate") and name not in data:
+        if name in ("risk", "calibrate", "zones") and name not in data:
             tables[name] = None
             continue
         tables[name] = validate(faults, f"[{name}]", model, data.get(name, {}))
@@ -69,6 +69,8 @@ def parse_runfile(
     survey = tables["survey"]
     if survey is not None:
         _check_survey(faults, survey)
+    if tables["zones"] is not None:
+        _check_zones(faults, tables)
     plan = RunFile(
         **tables, stages=stages, folder=folder, rules=rules, known_totals=known_totals, source=data
     )
@@ -106,6 +108,17 @@ def _check_survey(faults: Faults, survey: SurveyInput) -> None:
         faults.add("[survey] population", what, hint="Leave them out.")
 
 
+def _check_zones(faults: Faults, tables: Mapping[str, Any]) -> None:
+    """Note tables and keys that have no meaning where the population is put into zones."""
+    run, copied = tables["run"], tables["zones"].households == "survey"
+    if run is not None and run.strata is not None:
+        hint = "Leave strata out, and leave other zones out of the geography."
+        faults.add("[run] strata", "cannot be chosen where [zones] says what is made", hint=hint)
+    if copied and tables["risk"] is not None:
+        what = "is of households that the recipe generates; these are copies of the survey"
+        faults.add("[risk]", what, hint='Set households = "recipe" in [zones].')
+
+
 def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
     """Return a run file as TOML text, and write it where a path is given.
 
@@ -123,7 +136,8 @@ def dump_runfile(runfile: RunFile, path: Path | str | None = None) -> str:
         tables["known_totals"] = [as_toml(margin_table(m)) for m in runfile.known_totals]
     if runfile.rules:
         tables["rules"] = list(runfile.rules)
-    for name, table in (("calibrate", runfile.calibrate), ("risk", runfile.risk)):
+    for name in ("calibrate", "zones", "risk"):
+        table = getattr(runfile, name)
         if table is not None:
             tables[name] = table.model_dump(exclude_none=True)
     tables["stage"] = [as_toml(stage_table(stage)) for stage in runfile.stages]
@@ -171,12 +185,5 @@ def run(
     seed = run_seed(plan.run.seed, None if target is None else place(target))
     with every_fault(plan):
         fitted = plan.pipeline().fit(survey, seed=seed, on_event=on_event)
-    return fitted.simulate(
-        key=key,
-        scale=plan.run.scale,
-        strata=plan.run.strata,
-        out=target,
-        workers=workers,
-        rows_per_block=plan.run.rows_per_block,
-        on_event=on_event,
-    )
+    with every_fault(plan):
+        return plan.make(fitted, key=key, out=target, workers=workers, on_event=on_event)

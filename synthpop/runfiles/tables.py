@@ -123,6 +123,27 @@ class CalibrateOptions(Table):
     distance_over: Literal["person", "household"] | None = None
 
 
+class ZonesOptions(Table):
+    """The table ``[zones]``: the population lives in zones with known totals.
+
+    ``geography`` is a file with one row per zone: columns from the largest geography to the zone.
+    Households are those that the ``"recipe"`` generates, or copies of those of the ``"survey"``.
+    With a ``scale`` of ``[run]`` all totals are multiplied by it, for a trial run. ``ratio`` and
+    ``weight`` are the limits of `WeightLimits`. ``places`` is a GeoJSON file whose features have
+    the zone as a property, or a table with the zone, x and y: the page then has a map. See
+    `populate_zones`.
+    """
+
+    geography: str
+    margin: list[MarginInput] = Field(min_length=1)
+    households: Literal["recipe", "survey"] = "recipe"
+    within: str | None = None
+    ratio: tuple[float, float] | None = None
+    weight: tuple[float, float] | None = None
+    places: str | None = None
+    page: str = Field(default="zones.html", pattern=r"\.html$")
+
+
 class RiskOptions(Table):
     """The table ``[risk]``: what the intruder of the five scenarios knows and looks for.
 
@@ -151,6 +172,7 @@ SECTIONS: dict[str, type[Table]] = {
     "survey": SurveyInput,
     "calibrate": CalibrateOptions,
     "run": RunOptions,
+    "zones": ZonesOptions,
     "risk": RiskOptions,
     "report": ReportOptions,
 }

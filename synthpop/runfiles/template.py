@@ -12,7 +12,9 @@ from synthpop.conditional.members_before import SEQUENTIAL
 from synthpop.logic.learn import learn_rules
 from synthpop.logic.states import level_condition
 from synthpop.microdata.formats.atomic import relative_path
-from synthpop.microdata.formats.files import DELIMITED, read_table
+from synthpop.microdata.formats.files import DELIMITED, read_with_kinds
+from synthpop.microdata.formats.labelled import UserMissing, plain_code
+from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.text import count, join
 from synthpop.microdata.reading.lexicon import ROLES
@@ -48,22 +50,26 @@ def starter_runfile(survey: Path, folder: Path) -> str:
 
     Raises InputError: the file has no rows, or cannot be read.
     """
-    frame = read_table(survey)
-    return template_text(frame, profile_survey(frame), relative_path(survey, folder))
+    frame, user_missing = read_with_kinds(survey)
+    profile = profile_survey(frame)
+    return template_text(frame, profile, relative_path(survey, folder), user_missing)
 
 
-def template_text(frame: pd.DataFrame, profile: SurveyProfile, path: str) -> str:
+def template_text(
+    frame: pd.DataFrame, profile: SurveyProfile, path: str, user_missing: UserMissing = "missing"
+) -> str:
     """Return the run file of a profile.
 
     frame: the survey, for the largest values of numbers
     path: the survey's file as the run file names it
+    user_missing: how it was read
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     lines = [
         "# Run file of synthpop. Run it with: synthpop run THIS_FILE",
         "",
         *_rules(frame, profile),
-        *_head(path, profile),
+        *_head(path, profile, user_missing),
         *_missing_codes(path, frame, profile),
         *RUN,
         *_columns_left_out(profile),
@@ -83,7 +89,8 @@ def _rules(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     columns = [item.name for item in profile.with_use("structure")]
     columns += simulation_order(list(profile.columns))
     columns += [item.name for item in profile.with_use("components")]
-    rules = learn_rules(frame, columns, household=roles.get("household"), age=profile.age,
+    age = profile.age if profile.survey_year is None else None
+    rules = learn_rules(frame, columns, household=roles.get("household"), age=age,
                         relation=profile.relation, totals=profile.totals)  # fmt: skip
     sums = [f"{' + '.join(map(word, parts))} = {word(total)}" for total, parts in
             (*profile.totals.items(), *profile.further_totals)]  # fmt: skip
@@ -103,10 +110,14 @@ def _rules(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     return [*lines, "]", ""]
 
 
-def _head(path: str, profile: SurveyProfile) -> list[str]:
-    lines = [
-        "[survey]",
-        f"file = {quoted(path)}",
+def _head(path: str, profile: SurveyProfile, user_missing: UserMissing) -> list[str]:
+    lines = ["[survey]", f"file = {quoted(path)}"]
+    if user_missing == "level":
+        lines += [
+            "# Kinds of missing answers are levels of categories; those of a number, a column:",
+            'user_missing = "level"',
+        ]
+    lines += [
         "# Which column plays which part. Only weight is needed; without household every person",
         "# stands alone, without strata there is one stratum.",
     ]
@@ -208,6 +219,10 @@ def _structure(profile: SurveyProfile) -> list[str]:
     if constant:
         lines.append(f"# One value in each household: {join(map(plain, constant))}.")
     lines += ["[[stage]]", 'type = "structure"', f"variables = {listed(variables)}"]
+    if profile.survey_year is not None:
+        lines.insert(
+            2, f"# {profile.age}: the year of birth; ages are those of {profile.survey_year:.0f}."
+        )
     if profile.age is not None and profile.age_breaks and profile.age in variables:
         jitter = f"{{ {quoted(profile.age)} = 2 }}"
         lines.append(f"jitter = {jitter}     # ages up to four years from the copied ones")
@@ -217,6 +232,7 @@ def _structure(profile: SurveyProfile) -> list[str]:
 def _age_classes(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
     if profile.age is None or not profile.age_breaks:
         return []
+    of_birth = profile.survey_year is not None
     return [
         "# Five-year classes, finer where something begins in the survey: nobody gets what no",
         "# person of that age has.",
@@ -225,7 +241,7 @@ def _age_classes(profile: SurveyProfile, frame: pd.DataFrame) -> list[str]:
         f"name = {quoted(_age_class(profile, frame))}",
         f"source = {quoted(profile.age)}",
         f"breaks = {number_list(profile.age_breaks)}",
-        f"labels = {listed(class_labels(profile.age_breaks))}",
+        f"labels = {listed(class_labels(profile.age_breaks, of_birth=of_birth))}",
         "",
     ]
 
@@ -251,7 +267,10 @@ def _counts_of_members(profile: SurveyProfile, frame: pd.DataFrame) -> list[tupl
         return []
     counts = []
     if profile.age_breaks:
-        counts.append((_new_name("children", frame), f"{word(str(profile.age))} < {ADULT}"))
+        child = f"{word(str(profile.age))} < {ADULT}"
+        if profile.survey_year is not None:
+            child = f"{word(str(profile.age))} > {profile.survey_year - ADULT:.0f}"
+        counts.append((_new_name("children", frame), child))
     if profile.relation is not None:
         by_household = pd.crosstab(frame[profile.roles["household"]], frame[profile.relation])
         share = (by_household > 0).mean()[by_household.max() == 1]
@@ -308,9 +327,11 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
         if profile.column(name).use == "categorical":
             lines += _derived_from(name, profile)
     lines += _components(frame, profile, always)
-    for name in profile.derived:
-        if profile.column(name).detail not in order:
-            lines += _derive(name, profile)
+    last = [n for n in profile.derived if profile.column(n).detail not in order]
+    while last:  # what follows from a derived column comes after it
+        ready = [n for n in last if profile.column(n).detail not in last] or last
+        lines += [line for name in ready for line in _derive(name, profile)]
+        last = [n for n in last if n not in ready]
     return lines
 
 
@@ -324,12 +345,14 @@ def _derive(name: str, profile: SurveyProfile) -> list[str]:
     lines = [f"# {plain(name)}: {plain(item.why)}.", "[[stage]]", 'type = "derive"']
     lines.append(f"name = {quoted(name)}")
     if "expression" in rule:
-        return [*lines, f"expression = {quoted(rule['expression'])}", ""]
-    lines.append(f"source = {quoted(item.detail)}")
+        lines.append(f"expression = {quoted(rule['expression'])}")
+    else:
+        lines.append(f"source = {quoted(item.detail)}")
     if "breaks" in rule:
         lines += [f"breaks = {number_list(rule['breaks'])}", f"labels = {listed(rule['labels'])}"]
-    else:
-        pairs = [f"{quoted(old)} = {quoted(new)}" for old, new in rule["mapping"].items()]
+    if "mapping" in rule:
+        mapping = rule["mapping"].items()
+        pairs = [f"{quoted(old)} = {toml_value(plain_code(new))}" for old, new in mapping]
         lines.append(f"mapping = {{ {', '.join(pairs)} }}")
     return [*lines, ""]
 

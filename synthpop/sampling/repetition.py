@@ -118,7 +118,7 @@ class Repetition:
     def _estimated(
         self,
         repetition: int,
-        labels: dict[str, Any],
+        labels: dict[str, object],
         survey: Survey,
         truth: dict[tuple[str, Any], float] | None,
     ) -> list[tuple[Any, ...]]:

@@ -54,7 +54,7 @@ from synthpop.stages.population_stages import (
 )
 
 
-def _persons_by_sex(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _persons_by_sex(frame: pd.DataFrame) -> list[dict[str, object]]:
     """Return the totals of the example: persons by sex, of the demo survey."""
     persons = frame.groupby("rb090", observed=True)["rb050"].sum().round()
     return [{"rb090": sex, "total": total} for sex, total in persons.items()]
@@ -225,7 +225,7 @@ class Anneal(PopulationStage):
         faults.raise_if_any()
         return result
 
-    def record(self, result: Annealed) -> dict[str, Any]:
+    def record(self, result: Annealed) -> dict[str, object]:
         """Return the numbers that verify a result, for a manifest."""
         return {
             "summary": result.summary(),

@@ -234,7 +234,7 @@ class Derive(BlockStage):
         known = {name: sample.fields[name] for name in sorted(columns)}
         number = Field.number(self.name)
         if self.breaks is None:
-            if always_whole(node):
+            if always_whole(node, [n for n, field in known.items() if field.dtype.kind in "iu"]):
                 number = replace(number, dtype=np.dtype(np.int64), original="int64")
             return DeriveModel((number,), None, None, number, node=node, known=known)
         limits = np.asarray(self.breaks, dtype=np.float64)

@@ -37,7 +37,7 @@ from synthpop.stages.population_stages import (
 PARAMETERS = {"tolerance": Between(0), "max_proposals": Whole(1) | NONE}
 
 
-def _two_areas_each(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _two_areas_each(frame: pd.DataFrame) -> list[dict[str, object]]:
     """Return the totals of the example: two areas in each region of the demo survey."""
     weights = frame.drop_duplicates("db030").groupby("db040", observed=True)["db090"].sum()
     return [
@@ -163,7 +163,7 @@ class Distribute(PopulationStage):
             proposals=sum(result.proposals for result in results),
         )
 
-    def record(self, result: Distributed) -> dict[str, Any]:
+    def record(self, result: Distributed) -> dict[str, object]:
         """Return the numbers that verify a result, for a manifest."""
         return {
             "summary": result.summary(),

@@ -28,7 +28,7 @@ class StageEntry(NamedEntry):
     example: Mapping[str, Any]
     after: tuple[str, ...] = ()
 
-    def table(self, frame: Any) -> dict[str, Any]:
+    def table(self, frame: Any) -> dict[str, object]:
         """Return the example for a frame with the columns of the demo survey."""
         return {
             name: [{"table": value(frame), "level": "household" if name == "areas" else "person"}]

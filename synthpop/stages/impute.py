@@ -212,8 +212,8 @@ def _hot_deck(
         rows, start, stop = rows[has_donor], start[has_donor], stop[has_donor]
         total = np.concatenate([[0.0], np.cumsum(weights[order])])
         level = total[start] + uniforms[rows] * (total[stop] - total[start])
-        place = np.clip(np.searchsorted(total, level, side="right") - 1, start, stop - 1)
-        donor[rows], step[rows] = order[place], number
+        position = np.clip(np.searchsorted(total, level, side="right") - 1, start, stop - 1)
+        donor[rows], step[rows] = order[position], number
     return donor, step
 
 

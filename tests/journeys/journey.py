@@ -97,9 +97,12 @@ class Journey:
 
     @cached_property
     def starter(self) -> Path:
-        """What ``synthpop init`` writes for the file, for a small population."""
-        target = self.folder / "starter.toml"
-        done = call(synthpop.cli.main, "init", self.file, "--out", target, cwd=self.folder)
+        """What ``synthpop init`` writes for the file, for a small population: once a source."""
+        target = self.folder.parent / f"starter-{self.source}" / "starter.toml"
+        if target.exists():
+            return target
+        target.parent.mkdir()
+        done = call(synthpop.cli.main, "init", self.file, "--out", target, cwd=target.parent)
         assert done.returncode == 0, done.stderr
         text = target.read_text(encoding="utf-8")
         assert "scale = 1.0 " in text

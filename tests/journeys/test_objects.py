@@ -164,7 +164,7 @@ NOT_RUN: dict[tuple[type[Any], str, str, str], str] = {
     **{(FittedPipeline, "refit", "init", source): LONG for source in ("embedded", "spss")},
     **{
         (cls, verb, recipe, "embedded"): SAME_FILE
-        for cls in (Population, Survey, ProtectionSession, Comparison)
+        for cls in CALLS
         for verb in CALLS[cls]
         for recipe in RECIPES
         if recipe != "init"

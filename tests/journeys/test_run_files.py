@@ -116,6 +116,28 @@ def areas(it: Journey) -> Tables:
     return one_more("distribute", name="district", within="db040", margins=margins)(it)
 
 
+def zoned(it: Journey) -> Tables:
+    """Two zones in every region, with totals of each kind, at a tenth, on a map of points."""
+    homes = pd.DataFrame(cells(it, "db040", households=True))
+    table = pd.concat([homes.assign(zone=homes["db040"] + f" {k}", x=k, y=homes.index)
+                       for k in (1, 2)])  # fmt: skip
+    table[["db040", "zone"]].to_csv(it.folder / "zones.csv", index=False)
+    table[["zone", "x", "y"]].to_csv(it.folder / "places.csv", index=False)
+    halves = table[["zone"]].assign(homes=(table["total"] / 2).round())
+    halves.to_csv(it.folder / "homes.csv", index=False)
+    old = {"table": float(it.survey.weights.sum() * 40), "variable": "age", "importance": 0.5}
+    margins = [
+        {"file": "homes.csv", "total": "homes", "level": "household", "name": "homes"},
+        {**old, "name": "sum of ages"},
+        {"table": [{"rb090": "male", "total": 0.5}], "size": 12_069, "importance": 0.1},
+    ]
+    options = {
+        "geography": "zones.csv", "within": "db040", "households": "survey", "ratio": [0.0, 50.0],
+        "weight": [0.0, 500.0], "places": "places.csv", "page": "areas.html",
+    }  # fmt: skip
+    return {"zones": {"margin": margins, **options}, "run": {"scale": 0.1}}
+
+
 def exchanged(it: Journey) -> Tables:
     """Exchange households to meet a table."""
     tables = one_more("anneal", margins=[total(it, "rb090", scale=0.1)])(it)
@@ -173,7 +195,7 @@ OF_STAGES: dict[str, Block] = {
     "distribute": areas,
     "anneal": exchanged,
 }
-"""On the minimal recipe, which has the others, and every source."""
+"""On the minimal recipe, which has the others, on csv and spss."""
 OF_KEYS: dict[str, tuple[str, str, Block]] = {
     "csv": ("minimal", "csv", other_csv),
     "dictionary": ("minimal", "csv", own_dictionary),
@@ -205,6 +227,7 @@ OF_KEYS: dict[str, tuple[str, str, Block]] = {
         ),
     ),
     "design": ("minimal", "csv", correction),
+    "zones": ("minimal", "csv", zoned),
     "calibrate options": ("minimal", "csv", bounded),
     "margins": ("minimal", "csv", margins),
     "run options": (
@@ -237,7 +260,7 @@ BLOCKS = MAIN | OF_STAGES | {name: make for name, (*_, make) in OF_KEYS.items()}
 AS_OTHERS = "runs for long, and goes the way of the other recipes and of the same recipe on csv"
 NOT_RUN = {
     **{
-        (name, *cell): "a stage is added to the minimal recipe, on every source"
+        (name, *cell): "a stage is added to the minimal recipe"
         for name in OF_STAGES
         for cell in CELLS
         if cell[0] != "minimal"
@@ -250,11 +273,12 @@ NOT_RUN = {
     },
     **{
         (name, recipe, "embedded"): "csv is the same file, with empty cells"
-        for name in MAIN
+        for name in (*MAIN, *OF_STAGES)
         for recipe in RECIPES
     },
     ("risk", "minimal", "csv"): "is run as `risk` of what init writes, on csv",
     ("known totals", "readme", "spss"): "is run scaled",
+    ("known totals, scaled", "init", "csv"): "is run at scale 1",
     **{("risk", "readme", source): "is run as `risk options`, on csv" for source in SOURCES},
     **{
         (name, "init", source): AS_OTHERS
@@ -264,7 +288,19 @@ NOT_RUN = {
 }
 """Block, recipe and source that are not run -> the reason."""
 RUN = [(name, *cell) for name in BLOCKS for cell in CELLS if (name, *cell) not in NOT_RUN]
-WITH_PAGE = {"risk", "risk options", "population", "persons alone", "run options", "report"}
+<<<<<<< HEAD
+WITH_PAGE = {"risk", "risk options", "persons alone", "run options", "report"}
+=======
+WITH_PAGE = {
+    "risk",
+    "zones",
+    "risk options",
+    "population",
+    "persons alone",
+    "run options",
+    "report",
+}
+>>>>>>> 659d7492d96f38154d11ae98e7a330ceeb3507a9
 TOTALS_WITH_PAGE = ("known totals, scaled", "minimal", "csv")
 """Blocks that are run by the command, with its page; the others without it."""
 

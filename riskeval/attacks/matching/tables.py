@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -132,14 +131,14 @@ def _rows(
     others: FileEvidence | None,
     target: str,
     scenario: int,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     coverage, unit_risk, other = request.scenario.coverage, None, None
     if scenario in request.computed(target):
         unit_risk = by_unit(request, sample, target, scenario)
         other = None if others is None else by_unit(request, others, target, scenario)
     rows = []
     for a, p in enumerate(request.accuracies(target)):
-        row: dict[str, Any] = {"target": target, "scenario": scenario, "accuracy": p, "note": ""}
+        row: dict[str, object] = {"target": target, "scenario": scenario, "accuracy": p, "note": ""}
         if unit_risk is None:
             row["note"] = "it needs the intervals of the synthetic values"
         else:
@@ -227,7 +226,7 @@ def per_record(request: ScenarioRequest, sample: FileEvidence) -> pd.DataFrame:
     n = len(targets.unit)
     matches = pd.array([pd.NA] * n, dtype="Int64")
     matches[rows] = next(iter(sample.evidence.values())).n_matches
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "sample_unique": (targets.frequency == 1)[targets.unit],
         "n_matches": matches,
     }

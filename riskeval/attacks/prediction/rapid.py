@@ -278,8 +278,8 @@ class _Attempt:
             return self.excess.lower
         return self.units.rate if self.units.n else 0.0
 
-    def row(self, coverage: float) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def row(self, coverage: float) -> dict[str, object]:
+        row: dict[str, object] = {
             "model": self.model.name, "rate": self.units.rate * coverage,
             "lower": self.interval[0], "upper": self.interval[1],
         }  # fmt: skip

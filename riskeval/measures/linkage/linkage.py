@@ -356,12 +356,12 @@ def _blocks(files: LinkageFiles) -> list[tuple[np.ndarray, np.ndarray, np.ndarra
         return [(np.arange(n_o), np.arange(len(files.r_numbers)), files.truth)]
     ids, n_blocks = cell_ids(files.blocks.codes)
     rows = np.argsort(ids, kind="stable")
-    place = np.full(n_o + 1, -1)
+    position = np.full(n_o + 1, -1)
     blocks = []
     for members in np.split(rows, np.cumsum(np.bincount(ids, minlength=n_blocks))[:-1]):
         o, r = members[members < n_o], members[members >= n_o] - n_o
         if len(o) and len(r):
-            place[o] = np.arange(len(o))
-            blocks.append((o, r, place[files.truth[r]]))
-            place[o] = -1
+            position[o] = np.arange(len(o))
+            blocks.append((o, r, position[files.truth[r]]))
+            position[o] = -1
     return blocks

@@ -166,7 +166,7 @@ def gower_matrix(
 
 def rank_by_weight(
     files: LinkageFiles, blocks: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], assign: str
-) -> tuple[Ranks, dict[str, Any]]:
+) -> tuple[Ranks, dict[str, object]]:
     """Rank by Fellegi-Sunter weights (EM over all blocks); one to one: greatest total weight."""
     from riskeval.kernels.linkage import pair_weights, pattern_counts, weight_ranks
 
@@ -245,8 +245,8 @@ def _pair_arrays(
 
 def _states(n_variables: int) -> np.ndarray:
     """Agreement states of each pattern: int64, shape (3 ** variables, variables)."""
-    place = 3 ** np.arange(n_variables - 1, -1, -1)
-    return np.arange(3**n_variables)[:, None] // place % 3
+    position = 3 ** np.arange(n_variables - 1, -1, -1)
+    return np.arange(3**n_variables)[:, None] // position % 3
 
 
 def fit_fellegi_sunter(

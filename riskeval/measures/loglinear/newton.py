@@ -50,15 +50,14 @@ def design_columns(
 
 
 def _coded(
-    place: np.ndarray, size: int, numbers: np.ndarray | None, contrast: bool
+    codes: np.ndarray, size: int, numbers: np.ndarray | None, contrast: bool
 ) -> sparse.csr_matrix:
     """Return the columns of one key over the cells of a part."""
     if numbers is None:
-        indicators = sparse.csr_matrix(
-            (np.ones(len(place)), (np.arange(len(place)), place)), shape=(len(place), size)
-        )
+        n = len(codes)
+        indicators = sparse.csr_matrix((np.ones(n), (np.arange(n), codes)), shape=(n, size))
         return indicators[:, 1:] if contrast else indicators
-    return sparse.csr_matrix(numbers[place][:, None])
+    return sparse.csr_matrix(numbers[codes][:, None])
 
 
 def _scaled_number(values: np.ndarray, centre: bool) -> np.ndarray:

@@ -105,21 +105,21 @@ def merge_household_file(data: Any, households: Any, household: str) -> Protecte
             ids = table.loc[repeated, household].unique()[:5].tolist()
             what = f"the household file has {ids} twice"
             faults.add(household, what, rows=np.flatnonzero(repeated))
-        place = pd.Index(table[household]).get_indexer(frame[household]) if not faults else None
-        if place is not None and (place < 0).any():
-            absent = frame[household][place < 0]
+        position = pd.Index(table[household]).get_indexer(frame[household]) if not faults else None
+        if position is not None and (position < 0).any():
+            absent = frame[household][position < 0]
             faults.add(
                 household,
                 f"{plural(absent.nunique(), 'household')} of persons are not in the household file "
                 f"({absent.unique()[:5].tolist()})",
-                rows=np.flatnonzero(place < 0),
+                rows=np.flatnonzero(position < 0),
             )
     faults.raise_if_any()
-    assert place is not None
+    assert position is not None
     before, released = frame.copy(deep=False), frame.copy(deep=False)
     names = [name for name in table.columns if name != household]
     for name in names:
-        values = table[name].take(place).set_axis(frame.index)
+        values = table[name].take(position).set_axis(frame.index)
         released[name] = _of_type(values, frame[name].dtype) if name in frame else values
         if name not in before:
             before[name] = values.where(np.zeros(len(frame), dtype=bool))

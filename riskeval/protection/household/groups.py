@@ -42,14 +42,14 @@ def with_households(
     while True:
         # 1. groups with too few households
         numbers, counts = households_of(groups, members)
-        place = np.searchsorted(numbers, groups)
+        position = np.searchsorted(numbers, groups)
         rows = groups >= 0
-        sizes = np.bincount(place[rows], minlength=len(numbers))
+        sizes = np.bincount(position[rows], minlength=len(numbers))
         means = np.column_stack(
-            [np.bincount(place[rows], x[rows], len(numbers)) / sizes for x in scaled.T]
+            [np.bincount(position[rows], x[rows], len(numbers)) / sizes for x in scaled.T]
         )
         home = np.zeros(len(numbers), dtype=np.int64)
-        home[place[rows]] = strata[rows]
+        home[position[rows]] = strata[rows]
         # 2. each points to the nearest other group of its stratum; chains are joined
         target = np.arange(len(numbers))
         for stratum in np.unique(home[counts < k]):
@@ -60,9 +60,9 @@ def with_households(
                     _nearest(means[in_stratum], np.searchsorted(in_stratum, small))
                 ]
         if (target == np.arange(len(numbers))).all():
-            groups[rows] = place[rows]  # numbered without gaps
+            groups[rows] = position[rows]  # numbered without gaps
             return groups
-        groups[rows] = numbers[_ends(target)[place[rows]]]
+        groups[rows] = numbers[_ends(target)[position[rows]]]
 
 
 def _nearest(points: np.ndarray, which: np.ndarray) -> np.ndarray:

@@ -46,7 +46,7 @@ class SwapRequest(Options):
         profiles = [name for profile in self.similar for name in profile]
         return list(dict.fromkeys([*self.moved, *self.household_keys, *profiles]))
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """Return the arguments as plain values."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return values | {"risk": None if self.risk is None else self.risk.tolist()}

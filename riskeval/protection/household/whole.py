@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +28,7 @@ class MaskedHouseholds:
     data: pd.DataFrame
     # ``household_groups`` (int64, shape (H,), group of each household; -1 where too few have its
     # size) and ``information_loss`` (100 SSE / SST on standardised variables)
-    details: dict[str, Any]
+    details: dict[str, object]
     result: Protected  # of the last size
     notes: list[str]
 

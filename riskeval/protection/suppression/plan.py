@@ -84,7 +84,7 @@ class SuppressionPlan:
         """Whether the result must hold after an attack."""
         return self.household is not None or bool(self.weights) or bool(self.components)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """Return the arguments as plain values."""
         ranks = read_ranks(Faults("local_suppression"), self.keys, self.importance)
         ranked = dict(zip(self.keys, map(int, ranks), strict=True))

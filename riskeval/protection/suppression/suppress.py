@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.keys.matching import match_counts
+from riskeval.keys.table import code_table
 from riskeval.protection.entry import OF_HOUSEHOLDS, ProtectionMethod, roles_named
 from riskeval.protection.household.layer import Households, read_households
 from riskeval.protection.result import Protected, protected
@@ -34,6 +36,7 @@ from riskeval.protection.suppression.plan import (
     read_subsets,
     stratum_codes,
 )
+from riskeval.protection.suppression.visible import hide_until_shown
 from riskeval.protection.targets import Constraints, read_targets
 from riskeval.recovery.columns import names_of
 from riskeval.recovery.result import read_back_text
@@ -160,8 +163,9 @@ def local_suppression(
     Under "wildcard" a record may end up safe with all its values visible because others are
     suppressed. Where that is not wanted, take the target "visible k", "conservative" or a smaller
     `alpha`. Targets other than k hide, of the sets of keys from small to large, the one that helps
-    most of the failing records per cell, and show values again that need not be hidden (so many
-    trials are made that small files end without a needless cell).
+    most of the failing records per cell; "visible k" before all else, as its holes serve k too.
+    Other targets show values again that need not be hidden (so many trials are made that small
+    files end without a needless cell).
 
     Examples
     --------
@@ -223,7 +227,7 @@ def local_suppression(
         [*names, *(column for key in names for column in plan.linked.get(key, []))],
         method="local_suppression",
         parameters=plan.parameters(),
-        notes=_attack_notes(plan, outcome, risky, below)
+        notes=_attack_notes(plan, outcome, risky, below, strata_codes)
         + constraints.notes(constraints.counts(codes), failed)
         + _price_notes(plan, price)
         + _household_notes(outcome, codes, homes, plan, rare),
@@ -254,14 +258,26 @@ class SuppressionJob:
         self.subsets, self.constraints = asked(plan.keys, plan.wanted), constraints
 
     def suppress(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
-        """Reach k, then what else must hold."""
-        result = self._to_k(codes, locked)
+        """Reach what visible values must hold, then k, then what else must hold."""
         if self.constraints is None or not self.constraints.targets:
-            return result
+            return self._to_k(codes, locked)
+        # visible values first: holes made for them serve k as well, which is seldom so in reverse
+        result = self._shown(self._to_k(self._shown(codes, locked), locked), locked)
         request = self.request
         monotone = request.missing == "wildcard" and request.alpha == 1
         fails = self.constraints.any_failing if monotone else self.short
+        if not fails(result).any():
+            return result
         return meet_targets(result, fails, request.rank, request.cost, locked, self.short)
+
+    def _shown(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
+        """Hide what too few records show, where that is a target."""
+        assert self.constraints is not None
+        rank, cost = self.request.rank, self.request.cost
+        limits = [one.value for one in self.constraints.targets if one.is_visible_k]
+        if not limits:
+            return codes
+        return hide_until_shown(codes, self.strata, max(limits) - SLACK, rank, cost, locked)
 
     def _to_k(self, codes: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
         """Visit every subset of keys until none asks for another suppression."""
@@ -379,12 +395,31 @@ def _promise(plan: SuppressionPlan, below: int) -> str:
     return message("{text} (missing values: {missing}).", text=text, missing=plan.missing)
 
 
-def _attack_notes(plan: SuppressionPlan, outcome: Outcome, risky: int, below: int) -> list[str]:
+def _visible_notes(plan: SuppressionPlan, codes: np.ndarray, strata: np.ndarray) -> list[str]:
+    """Say how many records are rare on the values that they show, as holes hide nobody there."""
+    table = code_table(np.column_stack([codes, strata]))
+    f = match_counts(table, "visible")[0]
+    alone, few = (int(table.counts[f < limit].sum()) for limit in (2, max(plan.wanted.values())))
+    return [
+        message(
+            "On the values that they show, {alone} alone and {few} fewer than {k}.",
+            alone=plural(alone, "record is", "records are"),
+            few=plural(few, "record matches", "records match"),
+            k=max(plan.wanted.values()),
+        )
+    ]
+
+
+def _attack_notes(
+    plan: SuppressionPlan, outcome: Outcome, risky: int, below: int, strata: np.ndarray
+) -> list[str]:
     """Sentences about what holds, and what an intruder reads back."""
     recovery = outcome.recovery
+    known = outcome.believed if plan.withstands else outcome.codes
     first = [
         _promise(plan, below if plan.withstands else 0),
         f"{plural(risky, 'record was', 'records were')} below.",
+        *_visible_notes(plan, known, strata),
     ]
     if not plan.withstands:
         if not recovery.n_right:
@@ -471,5 +506,6 @@ METHOD = ProtectionMethod(
         " keys; values that follow from columns that are not named"
     ),
     example={"keys": ["db040", "rb090", "pb190"], "k": 4},
+    proposed={"k": 3, "targets": {"visible k": 2}},
     roles=roles_named("keys", "strata", "linked", "weights", "household_keys") | OF_HOUSEHOLDS,
 )

@@ -92,6 +92,7 @@ def _comparison(request: JobRequest) -> Comparison:
 
 def compare_releases(request: JobRequest) -> Any:
     """Return risk and utility of every release beside the original, and their map."""
+    from riskeval.report.comparison_verdicts import judged, left_out, reason_rows
     from synthpop.microdata.messages.pictures import to_svg
 
     result = _comparison(request)
@@ -100,7 +101,12 @@ def compare_releases(request: JobRequest) -> Any:
     with suppress(ValueError):  # no utility was measured: there is nothing to draw
         risk_map = result.risk_utility_map()
         pictures.append(to_svg(risk_map.figure(), "map", risk_map.summary()))
-    return shown_result(result, plain_table(columns, 400), pictures=pictures)
+    verdict = {name: str(said) for name, said in judged(result).items()}
+    reasons = [str(row["sentence"]) for row in reason_rows(result, external=False)]
+    return shown_result(
+        result, plain_table(columns, 400), pictures=pictures, verdict=verdict, reasons=reasons,
+        left_out=str(left_out(result)),
+    )  # fmt: skip
 
 
 def _attacked(request: JobRequest, place: int) -> SyntheticRisk:

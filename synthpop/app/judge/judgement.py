@@ -8,6 +8,7 @@ from htmltools import Tag, tags
 
 from synthpop.app import elements as ui
 from synthpop.app.judge.jobs import stamp_of
+from synthpop.app.texts import said_here
 from synthpop.app.view import View
 
 
@@ -61,11 +62,20 @@ def _pending(view: View, job: str, title: str) -> Tag:
 
 def _compared(view: View, result: dict[str, Any]) -> Tag:
     t = view.t
+    verdict = result["verdict"]
     return ui.card(
-        t("Risk and utility"),
-        *[ui.sentence(text) for text in result["texts"]],
-        *[ui.picture(svg) for svg in result["pictures"]],
-        *[ui.table(one, t("All numbers")) for one in result["tables"]],
+        said_here(verdict["word"]).capitalize(),
+        tags.div(
+            tags.div(
+                ui.sentence(verdict["reason"]),
+                tags.ol(*[tags.li(said_here(text)) for text in result["reasons"]]),
+                ui.sentence(result["left_out"]) if result["left_out"] else None,
+            ),
+            tags.div(*[ui.picture(svg) for svg in result["pictures"]]),
+            class_="halves",
+        ),
+        ui.more(t("Details"), *[ui.sentence(text) for text in result["texts"]]),
+        ui.more(t("All numbers"), *[ui.table(one, t("All numbers")) for one in result["tables"]]),
         tags.div(ui.report_buttons(t, "judge.report", key="judge-report")),
     )  # fmt: skip
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -131,7 +130,7 @@ class PoolingChoice:
     chosen: str = "given"  # "given", or how cross-validation chose: one of `CHOICES`
     scores: Scores = ()  # of what was held out, for each amount that was tried
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
             "kind": self.kind,

@@ -136,7 +136,7 @@ class Pooling(PoolingChoice):
     # shrinkage of class totals of small strata; 0: they have their own (`class_totals`)
     totals: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values; "infinite" where an amount has no bound."""
         return {
             **PoolingChoice.to_dict(self),

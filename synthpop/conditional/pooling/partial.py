@@ -339,9 +339,9 @@ def _choose_totals(
     for (train, test), by_cell in zip(splits, predicted, strict=True):
         common = _without_strata(design, train, cells, tolerance)
         persons = test[small[design.strata[test]]]
-        places, classes = cells.of_person[persons], design.classes[persons]
-        base, known = predict_multinomial(common, cells.digits[places])
-        by_stratum = by_cell[places, classes]
+        positions, classes = cells.of_person[persons], design.classes[persons]
+        base, known = predict_multinomial(common, cells.digits[positions])
+        by_stratum = by_cell[positions, classes]
         pooled = np.where(known, base[np.arange(len(persons)), classes], by_stratum)
         sizes = np.bincount(design.strata[train], minlength=design.n_strata)
         of_persons = sizes[design.strata[persons]], design.weights[persons]

@@ -84,7 +84,7 @@ def plan_rules(
         columns = columns_used(rule, people)
         base, through = _base_columns(columns, models, maker)
         steps = {max((maker.get(name, 0) for name in base), default=0)}
-        steps |= {k for k, stage in enumerate(stages) if base & set(getattr(stage, "revises", ()))}
+        steps |= {k for k, stage in enumerate(stages) if base & {*stage.revises}}
         for step in steps:
             at.setdefault(step, []).append(number)
             derived.setdefault(step, set()).update(k for k in through if k > step)

@@ -6,7 +6,7 @@ A condition is 1 where it holds, 0 where it does not, NaN where a value that it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,17 +55,17 @@ class People:
 
     def codes_of_level(self, text: str) -> tuple[str, int]:
         """Return the one category that has a level, and its code."""
-        places = [
+        positions = [
             (name, code)
             for name, field in self.fields.items()
             if name in self.columns
             for code, level in enumerate(field.levels)
             if level_text(level) == text
         ]
-        if len(places) == 1:
-            return places[0]
-        if places:
-            names = ", ".join(name for name, _ in places)
+        if len(positions) == 1:
+            return positions[0]
+        if positions:
+            names = ", ".join(name for name, _ in positions)
             raise _fault(text, f"is a level of several categories: {names}", "Name the column.")
         levels = [level_text(x) for field in self.fields.values() for x in field.levels]
         hint = did_you_mean(text, [*levels, *self.columns])
@@ -240,8 +240,8 @@ def _with_level(
         return _ordered(operator, _numbers(field, codes), np.full(len(codes), value), 0.0)
     if text not in texts:
         raise _fault(text, f"is not a level of {field.name!r}", did_you_mean(text, texts))
-    place = np.where(codes < 0, np.nan, codes.astype(np.float64))
-    return _ordered(operator, place, np.full(len(codes), texts.index(text)), 0.0)
+    position = np.where(codes < 0, np.nan, codes.astype(np.float64))
+    return _ordered(operator, position, np.full(len(codes), texts.index(text)), 0.0)
 
 
 def _same_level(
@@ -287,17 +287,22 @@ def names_of(node: Node | None) -> Iterator[Name]:
                 yield from names_of(item)
 
 
-def always_whole(node: Node) -> bool:
-    """Whether an expression is a whole number for everybody: counts and what is made of them."""
+def always_whole(node: Node, whole: Collection[str] = ()) -> bool:
+    """Whether an expression is a whole number for everybody: counts and what is made of them.
+
+    whole: columns of whole numbers none of which is missing
+    """
     match node:
         case Number(value):
             return value == round(value)
+        case Name(text, None):
+            return text in whole
         case Call("count", _):
             return True
         case Operation(operator, left, right) if operator in "+-*":
-            return always_whole(left) and always_whole(right)
+            return always_whole(left, whole) and always_whole(right, whole)
         case Minus(value):
-            return always_whole(value)
+            return always_whole(value, whole)
     return False
 
 

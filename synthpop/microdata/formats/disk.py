@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.messages.errors import OutputError, reason_of
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
@@ -52,9 +52,8 @@ def try_lock(descriptor: int) -> bool:
 
 def write_error(path: Place, problem: Exception, remaining: str = "") -> OutputError:
     """Return the error of a file that cannot be written, with a hint what to do."""
-    reason = getattr(problem, "strerror", None) or str(problem)
-    hint = "Check the folder and run again."
-    if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
+    reason, hint = reason_of(problem), "Check the folder and run again."
+    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
         reason, hint = "the disk is full", "Make room and run again."
     text = f"cannot write {path}: {reason}. Nothing half-written was left. {hint} {remaining}"
     return OutputError(text.rstrip())

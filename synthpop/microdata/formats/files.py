@@ -53,7 +53,9 @@ def read_survey(
     csv : CsvOptions, optional
         Separator, decimal sign, encoding, missing codes and types of delimited text.
     user_missing : {"missing", "level"}
-        Missing codes become missing values, or levels of labelled variables.
+        Missing codes become missing values, or levels of labelled variables; a number with several
+        kinds of missing, ``income``, gets a column of these, ``income_missing``. SPSS and Stata
+        files get the codes back.
     dictionary : Dictionary, optional
         Labels and missing codes that the file itself does not have, or instead of its own.
     **roles
@@ -118,6 +120,14 @@ def read_table(
     if dictionary is not None:
         frame = _with_meanings(frame, dictionary, user_missing)
     return with_whole_numbers(frame)
+
+
+def read_with_kinds(path: Path) -> tuple[pd.DataFrame, UserMissing]:
+    """Read a file, and say how: kinds of missing are levels where a column has several."""
+    frame = read_table(path)
+    if labelled.ONE_KIND not in frame.attrs:
+        return frame, "missing"
+    return read_table(path, user_missing="level"), "level"
 
 
 def _with_meanings(

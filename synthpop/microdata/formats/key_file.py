@@ -6,7 +6,7 @@ from typing import Any
 
 from synthpop.microdata.formats.atomic import write_text
 from synthpop.microdata.formats.places import Place
-from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.messages.errors import InputError, OutputError, reason_of
 from synthpop.microdata.statistics.secret_key import SecretKey, key_facts, key_text, secret_key
 
 
@@ -23,7 +23,7 @@ def read_key_file(path: Place) -> tuple[SecretKey, dict[str, Any]] | None:
     except InputError:
         raise OutputError(f"{path} holds no key. Restore the file.") from None
     except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is no text"
+        reason = reason_of(problem, "it is no text")
         raise OutputError(f"{path} cannot be read: {reason}.") from None
     assert key is not None
     return key, facts

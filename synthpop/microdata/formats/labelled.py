@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,13 +12,24 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.formats.size import check_table
-from synthpop.microdata.frame.dictionary import Code, Dictionary, Variable, with_dictionary
+from synthpop.microdata.frame.dictionary import (
+    Code,
+    Dictionary,
+    Variable,
+    dictionary_of,
+    with_dictionary,
+)
 from synthpop.microdata.messages.budget import current_budget
+from synthpop.microdata.messages.text import join
 
 NEARLY_ALL = 0.95
 """Labels become levels where at least this share of the values that are there has one."""
 
 UserMissing = Literal["missing", "level"]
+KIND = "_missing"
+"""What the name of a column of kinds of missing has behind that of its number."""
+ONE_KIND = "kinds of missing as one"
+"""Where a frame's ``attrs`` name the columns of which several kinds of missing became one."""
 
 _FUNCTIONS = {
     ".sav": "read_sav",
@@ -36,7 +47,7 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
     Labels become the levels of a category where nearly all values have one (95 %); elsewhere the
     values stay what they are, so that an income whose only label is its missing code stays an
     income. Missing codes become missing values, or, with ``user_missing="level"``, levels of
-    labelled variables.
+    labelled variables; a number with several kinds of missing gets a column of these behind it.
     """
     import pyreadstat
 
@@ -65,13 +76,55 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
         raise ValueError(str(problem)) from None
     variables = [_variable(name, frame[name], meta) for name in frame.columns]
     dictionary = Dictionary(with_missing_code(frame[v.name], v) for v in variables)
-    decoded_columns = {
-        name: decoded(frame[name], dictionary[name], user_missing=user_missing)
-        for name in frame.columns
-    }
-    decoded_frame = pd.DataFrame(decoded_columns, index=frame.index)
+    decoded_frame = decoded_columns(frame, dictionary, user_missing)
     decoded_frame.attrs["labels"] = {v.name: v.label or None for v in dictionary.variables.values()}
-    return with_dictionary(decoded_frame, dictionary)
+    return decoded_frame
+
+
+def decoded_columns(
+    codes: pd.DataFrame, dictionary: Dictionary, user_missing: UserMissing
+) -> pd.DataFrame:
+    """Return a frame of codes as `decoded` returns each column, with its dictionary.
+
+    A number with several kinds of missing gets a column of these behind it where they are levels;
+    where several kinds become one, the attributes of the frame say of which columns.
+    """
+    columns: dict[str, pd.Series] = {}
+    kinds: list[Variable] = []
+    lost: list[str] = []
+    for name in codes.columns:
+        column, variable = codes[name], dictionary[name]
+        columns[name] = decoded(column, variable, user_missing=user_missing)
+        codes_of_kinds = kinds_of_missing(column, variable)
+        if len(codes_of_kinds) < 2:
+            continue
+        if user_missing == "missing" or f"{name}{KIND}" in codes:
+            lost.append(name)
+        elif not isinstance(columns[name].dtype, pd.CategoricalDtype):
+            kind = kind_variable(variable, codes_of_kinds)
+            is_kind = column.map(variable.is_missing, na_action="ignore").eq(True)
+            columns[kind.name] = decoded(column.where(is_kind), kind)
+            kinds.append(kind)
+    frame = pd.DataFrame(columns, index=codes.index)
+    if lost:
+        frame.attrs[ONE_KIND] = lost
+        note = f"several kinds of missing answers as one in {join(map(repr, lost))}"
+        frame.attrs["reading"] = [note]
+    return with_dictionary(frame, dictionary.updated(Dictionary(kinds)))
+
+
+def kinds_of_missing(column: pd.Series, variable: Variable) -> list[Code]:
+    """Return the codes of a column that stand for a missing answer, in their order."""
+    present = [plain_code(code) for code in column.dropna().unique()]
+    return sorted((code for code in present if variable.is_missing(code)), key=str)
+
+
+def kind_variable(variable: Variable, codes: Sequence[Code]) -> Variable:
+    """Return the variable of the kinds of missing of a number."""
+    labels = _labels(variable)
+    pairs = distinct_labels({code: labels.get(code) or str(code) for code in codes})
+    label = f"{variable.label or variable.name}: kind of missing answer"
+    return Variable(f"{variable.name}{KIND}", label, pairs, measure="nominal", kind=variable.kind)
 
 
 def _variable(name: str, column: pd.Series, meta: Any) -> Variable:
@@ -187,6 +240,26 @@ def with_missing_code(codes: pd.Series, variable: Variable) -> Variable:
     values = [plain_code(code) for code in pd.unique(codes)]
     missing = [code for code in values if variable.is_missing(code)]
     return replace(variable, missing_code=missing[0]) if len(missing) == 1 else variable
+
+
+def with_kinds_as_codes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which kinds of missing are codes of their numbers again.
+
+    A missing number without a kind, as a suppressed one, stays without a code.
+    """
+    dictionary = dictionary_of(frame)
+    for name in [str(name) for name in frame.columns]:
+        kind = f"{name}{KIND}"
+        codes = {label: code for code, label in dictionary[kind].values}
+        known = [code for code in codes.values() if dictionary[name].is_missing(code)]
+        if kind not in frame or not known or len(known) < len(codes):
+            continue
+        values = frame[name].astype(object).where(frame[name].notna(), None)
+        values = values.where(frame[name].notna(), frame[kind].astype(object).map(codes))
+        if not any(isinstance(code, str) for code in known):
+            values = values.astype(float)
+        frame = frame.assign(**{name: values}).drop(columns=kind)
+    return frame
 
 
 def encoded(column: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.formats.labelled import encoded
+from synthpop.microdata.formats.labelled import encoded, with_kinds_as_codes
 from synthpop.microdata.formats.legal_names import legal_names
 from synthpop.microdata.frame.dictionary import (
     Code,
@@ -153,7 +153,7 @@ def write_labelled(
     import pyreadstat
 
     suffix = target.suffix.lower()
-    frame = with_legal_names(frame, suffix)
+    frame = with_legal_names(with_kinds_as_codes(frame), suffix)
     columns = coded_columns(frame, suffix)
     check_columns(columns, suffix, target)
     table = pd.DataFrame({name: item.values for name, item in columns.items()})

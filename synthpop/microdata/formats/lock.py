@@ -13,7 +13,7 @@ from pathlib import Path
 
 from synthpop.microdata.formats.disk import make_folder, try_lock, write_error
 from synthpop.microdata.formats.places import BucketPath, Place
-from synthpop.microdata.messages.errors import OutputError
+from synthpop.microdata.messages.errors import OutputError, reason_of
 
 LOCK = ".lock"
 
@@ -40,8 +40,8 @@ def only_writer(root: Place, *, private: bool = False) -> Iterator[str]:
         token = secrets.token_hex(8)
         descriptor = _open_locked(path, token)
     except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or str(problem)
-        raise OutputError(f"cannot write {root}: {reason}. Choose another folder.") from None
+        what = f"cannot write {root}: {reason_of(problem)}. Choose another folder."
+        raise OutputError(what) from None
     if descriptor is None:
         raise OutputError(
             f"another process is writing here: {root}{_holder(path)}. "

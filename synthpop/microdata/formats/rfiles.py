@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.formats.labelled import (
+    KIND,
     UserMissing,
-    decoded,
+    decoded_columns,
     distinct_labels,
     kind_of,
     plain_code,
@@ -59,20 +60,27 @@ def read_r(path: Path, *, user_missing: UserMissing = "missing") -> pd.DataFrame
     frame = next(iter(frames.values())).reset_index(drop=True)
     labels = dict(zip(map(str, frame.columns), frame.attrs.get(LABELS, ()), strict=False))
     attributes = frame.attrs.get(ATTRIBUTES, {})
-    columns, variables = {}, []
+    coded: dict[str, pd.Series] = {}
+    plain: dict[str, pd.Series] = {}
+    variables = []
     for name in map(str, frame.columns):
         if "haven_labelled" in attributes.get(name, {}).get("class", ()):
             kind = float if is_number(frame[name]) else object
-            codes = pd.Series(frame[name].to_numpy(dtype=kind), name=name)
-            variable = _labelled(name, codes, attributes[name])
-            variable = with_missing_code(codes, variable)
-            columns[name] = decoded(codes, variable, user_missing=user_missing)
+            coded[name] = pd.Series(frame[name].to_numpy(dtype=kind), name=name)
+            variable = _labelled(name, coded[name], attributes[name])
+            variable = with_missing_code(coded[name], variable)
         else:
-            columns[name] = _plain(frame[name])
-            variable = _variable(name, columns[name])
+            plain[name] = _plain(frame[name])
+            variable = _variable(name, plain[name])
         label = labels.get(name) or np.atleast_1d(attributes.get(name, {}).get("label", ""))[0]
         variables.append(replace(variable, label=str(label or "")))
-    return with_dictionary(pd.DataFrame(columns), Dictionary(variables))
+    read = decoded_columns(
+        pd.DataFrame(coded, index=frame.index), Dictionary(variables), user_missing
+    )
+    order = [n for name in map(str, frame.columns) for n in (name, f"{name}{KIND}")]
+    whole = read.assign(**plain)
+    whole = whole[[name for name in dict.fromkeys(order) if name in whole]]
+    return with_dictionary(whole, Dictionary(variables).updated(dictionary_of(read)))
 
 
 def _labelled(name: str, codes: pd.Series, attributes: dict[str, Any]) -> Variable:

@@ -75,7 +75,7 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
     is_text = pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
     if is_category or is_flag or is_text:
         codes, levels = _storable(*encode(series))
-        ordered = bool(getattr(dtype, "ordered", False))
+        ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
         original = str(dtype) if is_flag else "category"
         return Field(name, "categorical", codes.dtype, levels, ordered, original), codes
     what, hint = f"type {dtype} cannot be simulated", "Turn it into a number or a category."

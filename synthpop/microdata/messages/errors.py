@@ -189,3 +189,9 @@ def did_you_mean(name: object, allowed: Iterable[object]) -> str:
     if not close:
         return there_are
     return message("Did you mean {name}?", name=repr(close[0])) + " " + there_are
+
+
+def reason_of(problem: Exception, otherwise: str = "") -> str:
+    """Say what the operating system says of a problem, or the problem itself."""
+    said = problem.strerror if isinstance(problem, OSError) else None
+    return said or otherwise or str(problem)

@@ -55,9 +55,9 @@ class Method(Options):
 
     type: ClassVar[str]
 
-    def plain(self) -> str | dict[str, Any]:
+    def plain(self) -> str | dict[str, object]:
         """Return the short name, or a table with it and the options that differ from defaults."""
-        table: dict[str, Any] = {TYPE: self.type}
+        table: dict[str, object] = {TYPE: self.type}
         for option in _options(type(self)):
             value = getattr(self, option.name)
             if option.default is MISSING or value != option.default:

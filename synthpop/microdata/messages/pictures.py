@@ -28,7 +28,7 @@ WIDE, HALF = 9.6, 5.4
 WRAP = 26
 FONTS = "system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif"
 
-RC: dict[str, Any] = {
+RC: dict[str, object] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.titlesize": 9.5,

@@ -35,8 +35,10 @@
   const show = () => {
     const id = decodeURIComponent(location.hash.slice(1));
     const target = id && document.getElementById(id);
-    const fold = target && target.closest("details");
-    if (fold) { fold.hidden = false; fold.open = true; target.scrollIntoView(); }
+    let fold = target && target.closest("details");
+    if (!fold) return;
+    for (; fold; fold = fold.parentNode.closest("details")) { fold.hidden = false; fold.open = true; }
+    target.scrollIntoView();
   };
   addEventListener("hashchange", show);
   show();

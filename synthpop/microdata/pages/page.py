@@ -94,7 +94,7 @@ def _templates(package: str, language: str) -> Environment:
 
 
 def write_for(
-    path: Place | str, package: str, template: str, facts: Callable[[bool], dict[str, Any]], *,
+    path: Place | str, package: str, template: str, facts: Callable[[bool], dict[str, object]], *,
     title: str | None, audience: str, language: str,
 ) -> Place:  # fmt: skip
     """Write a page for an audience: `facts` says what external readers may see."""

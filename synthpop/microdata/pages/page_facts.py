@@ -22,7 +22,7 @@ class Svg(str):
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "",
-          text_columns: int = 1, words: int = 0) -> dict[str, Any]:  # fmt: skip
+          text_columns: int = 1, words: int = 0) -> dict[str, object]:  # fmt: skip
     """Return what the template needs for a table; columns after the first ones are numbers.
 
     The first `words` columns hold words of the page, never names or levels of the data.
@@ -70,7 +70,7 @@ def folding_row(
     *,
     flagged: bool = False,
     **body: Any,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a row of a list that can be searched, sorted and folded out.
 
     key: unique on the page; its id is `row_id` of it

@@ -169,7 +169,7 @@ class _Frame:
                 f'<text class="tick mid" x="{x:.1f}" y="{bottom + 16}">{escape(str(label))}</text>'
             )
         body += f'<path class="zero" d="M{self.left} {bottom}H{right}"/>'
-        size = int(self.inner[0] / LETTER)
+        size = int((right - 6) / LETTER)  # it may begin below the labels of the other axis
         body += f'<text class="tick end" x="{right}" y="{self.height - 8}">'
         body += f"{escape(_cut(_words(self.plane.x.title), size))}</text>"
         title = escape(_cut(_words(self.plane.y.title), int(self.width / LETTER)))

@@ -29,6 +29,7 @@ from synthpop.microdata.reading.kinds import (
 from synthpop.microdata.reading.lexicon import (
     AGE,
     AGE_NAME,
+    BIRTH_NAME,
     CONCEPTS,
     HOUSEHOLD_NAME,
     OF_HOUSEHOLDS,
@@ -48,7 +49,7 @@ MOST_WEIGHT, MOST_SCALES = 200, 20  # times the smallest one; distinct values
 MOST_LEVELS_READ = 60
 ADULT, MOST_APART, FEWEST_COUPLES = 25, 15, 20
 UNLIKE_COUPLES, LEAST_OF_A_SEX = 0.8, 0.25
-YEARS_OF_BIRTH = 1870, 2040
+YEARS_OF_BIRTH, MOST_YEARS_LATER = (1870, 2040), 5
 ROLE_WORDS = {
     "weight": "weight",
     "household": "household",
@@ -95,8 +96,10 @@ class ColumnReader:
         self.why |= {str(name): message("as was said") for name in said.values()}
         for role in ("person", "psu", "strata"):
             self._give(role, self._named_for(role))
+        self.survey_year: float | None = None  # the age is this less the year of birth
         self.age = self.known["age"] if "age" in self.known else self._age(self._free())
         self._household()
+        self._year_of_birth()
         self._weights_of_the_sample()
         self.roles = {role: self.roles[role] for role in ROLES if role in self.roles}
         self.sex = self.known["sex"] if "sex" in self.known else self._sex(self._free())
@@ -272,10 +275,40 @@ class ColumnReader:
                     return name
         return None
 
+    def _year_of_birth(self) -> None:
+        """Take the year of birth for the age where no column has the age itself."""
+        if "age" not in self.known and self.age is None:
+            free = self._free()
+            born = [n for n in free if self._survey_year(n) is not None and not self.shared(n)]
+            named = [n for n in born if BIRTH_NAME.search(f"{words_of(n)}|{self._label(n)}")]
+            self.age = next(iter(named), born[0] if len(born) == 1 else None)
+        if self.age is not None:
+            self.survey_year = self._survey_year(self.age)
+
+    def _survey_year(self, name: str) -> float | None:
+        """Return the year of the survey where a column has years of birth of people of all ages.
+
+        That is a year which is the same in all rows, at most five after the last birth, else the
+        year of the last birth.
+        """
+        born, (low, high) = self.numbers[name], YEARS_OF_BIRTH
+        if born is None or not np.all((born > low) & (born < high)) or not are_whole(born):
+            return None
+        last = float(born.max())
+        constant = [
+            v for v in self.numbers.values() if v is not None and len(v) and np.all(v == v[0])
+        ]
+        years = [float(v[0]) for v in constant if last <= v[0] <= last + MOST_YEARS_LATER]
+        year = min(years, default=last)
+        ages = year - born
+        return year if may_be_ages(ages) and run_as_ages(ages) else None
+
     @property
     def years(self) -> np.ndarray | None:
         """Ages in years; None where they are not known or given in classes."""
         values = None if self.age is None else self.numbers[self.age]
+        if values is not None and self.survey_year is not None:
+            return self.survey_year - values
         return values if are_years(values) else None
 
     # sex

@@ -145,6 +145,8 @@ def is_member_number(codes: np.ndarray, index: HouseholdIndex) -> bool:
 
 def is_size(column: pd.Series, index: HouseholdIndex) -> bool:
     """Whether a column is the number of rows of the household."""
+    if column.nunique(dropna=False) != len(np.unique(index.sizes)):
+        return False
     texts = pd.Series([str(value) for value in column], dtype=object)
     values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
     return bool(np.array_equal(values, index.sizes[index.index].astype(float)))

@@ -53,6 +53,12 @@ AGE = ("age", "rx020", "alter", "edad", "idade", "eta", "leeftijd", "alder", "ik
 AGE_NAME = re.compile(
     rf"({'|'.join(AGE)})s?(p|y(ea)?rs|years?|gro?u?p|class|cat(egory)?|band|range|gruppe|klasse|code)?"
 )
+_BIRTH_YEAR = (
+    "birth ?year|birth ?yr|year of birth|yob|rb080|pb140|geburtsjahr|geb ?jahr|"
+    "annee (de )?naissance|annais|ano de nac(imiento)?|anno di nascita|ano de nascimento|"
+    "geboortejaar|fodselsar|fodelsear|syntymavuosi|rok urodzenia|rok narozeni"
+)
+BIRTH_NAME = re.compile(rf"\b({_BIRTH_YEAR})\b")
 SEX = ("rb090", "sex", "gender", "geschlecht", "sexe", "sexo", "sesso", "geslacht", "kjonn", "plec",
        "kon", "sukupuoli", "pohlavi", "genero", "pb150")  # fmt: skip
 RELATION = ("relation", "relate", "relat", "kinship", "relationship", "rel", "relation_to_head",
@@ -207,9 +213,7 @@ CONCEPTS: tuple[Concept, ...] = (
         "age",
         "key",
         f"{VISIBLE}, {REGISTERED}",
-        f"{'|'.join(AGE)}|agep|px020|birth ?year|year of birth|yob|geburtsjahr|age (class|group)|"
-        "altersgruppe|annee de naissance|ano de nac(imiento)?|anno di nascita|ano de nascimento|"
-        "geboortejaar|fodselsar|fodelsear|syntymavuosi|rok urodzenia|rok narozeni",
+        f"{'|'.join(AGE)}|agep|px020|{_BIRTH_YEAR}|age (class|group)|altersgruppe",
     ),
     _concept("sex", "key", f"{VISIBLE}, {REGISTERED}", "|".join(SEX)),
     _concept(

@@ -14,11 +14,17 @@ def codes_of(column: pd.Series) -> np.ndarray:
 
 def same_partition(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two coded columns tell the same rows apart."""
-    k, m = int(a.max(initial=-1)) + 1, int(b.max(initial=-1)) + 1
-    return k == m and len(np.unique(a * (m + 1) + b)) == k
+    return int(a.max(initial=-1)) == int(b.max(initial=-1)) and _follows(a, b)
 
 
 def mapping_of(function: np.ndarray, argument: np.ndarray) -> bool:
     """Whether the first coded column is a function of the second, with fewer levels."""
     k, m = int(function.max()) + 1, int(argument.max()) + 1
-    return 1 < k < m and len(np.unique(argument * k + function)) == m
+    return 1 < k < m and _follows(function, argument)
+
+
+def _follows(function: np.ndarray, argument: np.ndarray) -> bool:
+    """Whether rows with one code of the argument have one code of the function."""
+    code = np.empty(int(argument.max(initial=-1)) + 1, dtype=np.int64)
+    code[argument] = function
+    return bool(np.array_equal(code[argument], function))

@@ -161,7 +161,7 @@ def command_line(text: str) -> CommandLine:
     return app
 
 
-def write_schema(schema: dict[str, Any], to: Path | None) -> None:
+def write_schema(schema: dict[str, object], to: Path | None) -> None:
     """Write a JSON schema to a file, or print it."""
     import json
 

@@ -44,7 +44,7 @@ class FileInput(Table):
     dictionary: str | None = None
     user_missing: Literal["missing", "level"] = "missing"
 
-    def reading(self, folder: Path) -> dict[str, Any]:
+    def reading(self, folder: Path) -> dict[str, object]:
         """Return the options of `read_table`; paths start at the folder of the run file."""
         dictionary: Dictionary | None = None
         if self.dictionary is not None:

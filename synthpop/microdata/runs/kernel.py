@@ -22,7 +22,7 @@ try:
 except ImportError:  # the plain Python form is the same function, only slower
     numba = None
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, object] = {"nogil": True, "error_model": "numpy"}
 
 
 if numba is not None:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.errors import InputError, reason_of
 
 BYTES, FEWEST_BYTES, MOST_BYTES = 32, 16, 64
 """Of a fresh key, and of one that is given: BLAKE2b takes up to 64."""
@@ -94,7 +94,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is no text"
+        reason = reason_of(problem, "it is no text")
         raise _fault(f"cannot be read from {path}: {reason}") from None
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from hashlib import blake2b
+from struct import unpack
 
 import numpy as np
 
@@ -86,7 +87,7 @@ class Streams:
             start = np.random.SeedSequence(int.from_bytes(self._keyed(names, 32), "little"))
             return np.random.Generator(np.random.Philox(start))
         digest = blake2b(_text(names), digest_size=4 * WORDS).digest()
-        words = tuple(int(word) for word in np.frombuffer(digest, dtype="<u4"))
+        words = unpack(f"<{WORDS}I", digest)
         return np.random.Generator(
             np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=words))
         )

@@ -176,13 +176,13 @@ def class_rates(
     usable = (weights > 0) & ~np.isnan(values)
     total = np.bincount(classes.codes[usable], weights[usable], minlength=n)
     sums = np.bincount(classes.codes[usable], (weights * values)[usable], minlength=n)
-    place = np.full(n, 0.5)
+    position = np.full(n, 0.5)
     for r in np.flatnonzero(total > 0):
         ends = knots[r, : steps[r] + 1]
         width = ends[-1] - ends[0]
         if np.isfinite(width) and width != 0:
-            place[r] = (sums[r] / total[r] - ends[:-1].mean()) / (width / steps[r])
-    return rate_of_mean(np.clip(place, 0.0, 1.0))
+            position[r] = (sums[r] / total[r] - ends[:-1].mean()) / (width / steps[r])
+    return rate_of_mean(np.clip(position, 0.0, 1.0))
 
 
 def drawing_bounds(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

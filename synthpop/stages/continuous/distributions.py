@@ -193,8 +193,8 @@ def _nearest(fitted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.nda
     """Stretch of the donors whose fitted values are nearest, with all that tie."""
     d = len(fitted)
     reach = min(N_DONORS, d)
-    place = np.searchsorted(fitted, centre)
-    window = place[:, None] + np.arange(-reach, reach)
+    position = np.searchsorted(fitted, centre)
+    window = position[:, None] + np.arange(-reach, reach)
     gap = np.abs(fitted[np.clip(window, 0, d - 1)] - centre[:, None])
     gap[(window < 0) | (window >= d)] = np.inf
     farthest = np.sort(gap, axis=1)[:, reach - 1] + 1e-9 * max(float(np.abs(fitted).max()), 1e-300)

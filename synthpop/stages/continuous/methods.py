@@ -59,7 +59,7 @@ def with_options(label: str, method: Any, options: MethodOptions) -> ValueMethod
 upper=None, intervals=None, within_class='steps')
     """
     faults = Faults("recipe")
-    wanted: dict[str, Any] = dict(options)
+    wanted: dict[str, object] = dict(options)
     of_tail = {key: wanted.pop(key) for key in ("threshold", "estimator") if key in wanted}
     of_tail = {key: value for key, value in of_tail.items() if value is not None}
     tail = wanted.get("tail")

@@ -157,9 +157,9 @@ def draw_persons(
         uniforms = systematic_uniforms(rows, len(table), rng)
     else:
         codes = codes_of_rows(model.encodings, block, rows, len(table))
-        groups, places = model.means.groups_and_places(model.encodings, codes, table, rows)
+        groups, positions = model.means.groups_and_places(model.encodings, codes, table, rows)
         top_shares = (1.0 - table[:, -2])[rows]
-        uniforms = sequences.class_uniforms(groups, places, top_shares, rng)
+        uniforms = sequences.class_uniforms(groups, positions, top_shares, rng)
     draw_classes(cells, row_of_cell, table, uniforms, 0, classes)
     # 2. A value inside the class, and of the last class from the tail.
     top = np.flatnonzero(classes == len(model.low) - 1)

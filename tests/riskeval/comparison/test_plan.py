@@ -79,6 +79,11 @@ propensity = 1000
 title = "Three files"
 """
 
+ONE_RELEASE = "".join(
+    [PLAN[: PLAN.index("[[release]]")], PLAN[PLAN.index('[[release]]\nname = "synthetic"') :]]
+)
+"""The plan without the releases that are made by steps."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -115,7 +120,7 @@ def test_levels_and_hold_out_of_a_plan(folder: Path) -> None:
     coarse.sample(150, random_state=1).to_csv(folder / "synthetic.csv", index=False)
     people(100, seed=11).to_csv(folder / "others.csv", index=False, sep="|")
     levels = "\n[release.levels.sex]\nmale = 1\nfemale = 2\n\n[[indicators]]"
-    text = PLAN.replace("\n[[indicators]]", levels, 1)
+    text = ONE_RELEASE.replace("\n[[indicators]]", levels, 1)
     text += '\n[holdout]\nfile = "others.csv"\ncsv = {separator = "|"}\n'
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     found = load_compare_plan(folder / "plan.toml").run()
@@ -128,7 +133,7 @@ def test_levels_and_hold_out_of_a_plan(folder: Path) -> None:
 def test_replicates_of_a_plan(folder: Path) -> None:
     for seed, name in ((21, "synthetic"), (22, "second"), (23, "third")):
         people(150, seed=seed).to_csv(folder / f"{name}.csv", index=False)
-    text = PLAN.replace(
+    text = ONE_RELEASE.replace(
         'file = "synthetic.csv"', 'file = "synthetic.csv"\nreplicates = ["second.csv", "third.csv"]'
     )
     (folder / "plan.toml").write_text(text, encoding="utf-8")
@@ -150,7 +155,7 @@ def test_the_command_writes_a_report_and_its_numbers(folder: Path) -> None:
 
 
 def test_options_of_the_command(folder: Path) -> None:
-    text = PLAN.replace('title = "Three files"', 'audience = "external"\nfile = "page.html"')
+    text = ONE_RELEASE.replace('title = "Three files"', 'audience = "external"\nfile = "page.html"')
     (folder / "plan.toml").write_text(text, encoding="utf-8")
     done = call(
         "compare", "plan.toml", "--out", "new/other.html", "--seed", 8, "--workers", 2, cwd=folder

@@ -176,8 +176,8 @@ def test_limits_of_single_records_count_where_their_values_are_hidden(tmp_path) 
         sample_sizes=SAMPLE_SIZES, seed=1,
     )  # fmt: skip
     facts = comparison_facts(compared, external=True)
-    assert facts["verdicts"][0]["word"] == "exceeds your limits"
-    assert "Highest risk of a record" in facts["worst"][0]["sentence"]
+    assert facts["judged"]["word"] == "exceeds your limits"
+    assert "Highest risk of a record" in facts["reasons"][0]["sentence"]
     session = ProtectionSession(data.assign(w=2.0), keys=["reg", "age"], weights="w")
     texts = [item["sentence"] for item in protection_facts(session, True)["worst"]]
     assert any(text.startswith("Highest risk of a record: not shown") for text in texts)

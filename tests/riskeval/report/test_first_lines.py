@@ -49,7 +49,7 @@ def test_near_copies_are_named_without_a_holdout() -> None:
         )
         first = risk.summary().splitlines()[0]
         assert ("as near to an original one as only" in first) == is_near
-        row = judgement_facts(risk, False)["verdicts"][1]
+        row = judgement_facts(risk, False)["verdicts"][0]
         assert (row["word"], row["level"]) == (
             ("nearly copies", "look") if is_near else ("none", "good")
         )
@@ -63,7 +63,7 @@ def test_what_attacks_found_on_strangers_is_told_of_strangers() -> None:
         original, original, ["age", "income"], "ill", holdout=people(3), seed=1,
         attacks=["replicated_uniques", "membership"], categorical=["age"],
     )  # fmt: skip
-    texts = [item["sentence"] for item in judgement_facts(risk, False)["worst"]]
+    texts = [item["sentence"] for item in judgement_facts(risk, False)["reasons"]]
     result = risk.results["replicated_uniques", ""]
     assert result.excess.holdout_rate < 0.5 < result.unique_original
     of_uniques = next(text for text in texts if text.startswith("RepU"))
@@ -87,9 +87,12 @@ def test_a_comparison_with_a_copy_is_never_green() -> None:
         keys=KEYS, numeric=["income"], sensitive=["ill"], seed=1,
         sample_sizes={"model": "nearest"},
     )  # fmt: skip
-    rows = comparison_facts(result, False)["verdicts"]
+    facts = comparison_facts(result, False)
+    rows = [facts["judged"], *facts["verdicts"]]
     assert rows[0]["word"] == "do not publish"
-    assert "do not publish: copy" in rows[0]["reason"]
+    assert "Do not publish: copy" in rows[0]["reason"]
+    assert facts["reasons"][0]["sentence"].startswith("copy: 100.0 % of the records equal")
+    assert facts["left_out"] == ""
     assert result.verdicts["fresh"].level == "no objection found by what was tried"
     assert (rows[1]["what"], rows[1]["word"]) == ("Risk left", "as the original")
     assert all(row["level"] != "good" for row in rows[:3])
@@ -158,3 +161,15 @@ def test_a_population_of_copies_is_not_of_low_risk_because_the_country_is_large(
             SimpleNamespace(table=risk.table, copies=copies.assign(copied=N, rate=1.0)), N, False
         )[1]
     )
+
+
+def test_a_comparison_of_perturbed_files_says_which_attacks_were_left_out() -> None:
+    original = people(1)
+    result = compare(
+        original, {"noisy": Release(noisy(original), kind="perturbed")}, keys=KEYS,
+        numeric=["income"], sensitive=["ill"], seed=1, sample_sizes={"model": "nearest"},
+    )  # fmt: skip
+    text = comparison_facts(result, False)["left_out"]
+    assert text.startswith("Left out for noisy: ")
+    assert "Membership inference" in text
+    assert "DiSCO" not in text

@@ -51,12 +51,13 @@ def copied() -> SyntheticRisk:
 def test_a_page_on_copies_says_so_first(copied: SyntheticRisk) -> None:
     facts = judgement_facts(copied, external=False)
     words = {row["what"]: (row["word"], row["level"]) for row in facts["verdicts"]}
-    assert words["Verdict"] == ("do not publish", "bad")
+    assert (facts["judged"]["word"], facts["judged"]["level"]) == ("do not publish", "bad")
+    assert "svg" in str(facts["map"])
     assert words["Copied records"] == ("more", "bad")
     assert words["Attacks"] == ("all ran", "good")
-    assert facts["worst"][0]["advice"].startswith("Remove copies of original records")
+    assert facts["reasons"][0]["advice"].startswith("Remove copies of original records")
     ids = {row["id"] for row in facts["rows"]}
-    assert {item["link"][1:] for item in facts["worst"]} <= ids
+    assert {item["link"][1:] for item in facts["reasons"]} <= ids
     assert len(facts["rows"]) == len(copied.table)
     assert facts["rows"][0]["flagged"]
     row = next(row for row in facts["rows"] if row["title"] == "Identical")
@@ -65,11 +66,12 @@ def test_a_page_on_copies_says_so_first(copied: SyntheticRisk) -> None:
 
 def test_a_page_on_strangers_gives_no_alarm_and_without_a_holdout_no_verdict() -> None:
     facts = judgement_facts(judged(people(2), people(3)), external=False)
-    assert [row["level"] for row in facts["verdicts"]] == ["good", "good", "good"]
-    assert not facts["worst"]
+    levels = [row["level"] for row in (facts["judged"], *facts["verdicts"])]
+    assert levels == ["good", "good", "good"]
+    assert not facts["reasons"]
     facts = judgement_facts(judged(people(2), None), external=False)
-    assert facts["verdicts"][0]["word"] == "cannot judge"
-    assert "hold-out" in facts["verdicts"][0]["reason"]
+    assert facts["judged"]["word"] == "cannot judge"
+    assert "hold-out" in facts["judged"]["reason"]
 
 
 def test_external_judgement_rounds_counts_and_shows_no_interval(

@@ -422,3 +422,37 @@ def test_wide_tables_of_totals_become_long_ones() -> None:
     assert len(caught.value.faults) == 2
     with pytest.raises(InputError, match="name no categories"):
         long_table(wide, {})
+
+
+def test_totals_that_can_be_met_together_are_met_at_every_level() -> None:
+    """Sizes of all zones are exact, persons within one, counties and the state exact."""
+    rng = np.random.default_rng(4)
+    size = 1 + rng.binomial(4, 0.35, 1600)
+    household = np.repeat(np.arange(1600), size)
+    people = pd.DataFrame({
+        "household": household, "size": size[household], "zone": household // 80,
+        "county": household // 400, "race": rng.integers(0, 4, 1600)[household], "state": "s",
+        "age": rng.integers(0, 5, len(household)), "job": rng.integers(0, 3, len(household)),
+    })  # fmt: skip
+    homes = people.drop_duplicates("household")
+    frame = people[people["household"] % 4 == 0].drop(columns=["zone", "county", "state"])
+    survey = Survey(frame.assign(w=4.0), weight="w", household="household")
+    zones = homes[["state", "county", "zone"]].drop_duplicates()
+    margins = [
+        Margin(counts(homes, "zone"), level="household"),
+        *(Margin(counts(homes, *by).pipe(with_zeros, by), level="household", importance=1000.0)
+          for by in (["zone", "size"], ["county", "race"])),
+        *(Margin(counts(people, *by).pipe(with_zeros, by), importance=1000.0)
+          for by in (["zone", "age"], ["state", "job"])),
+    ]  # fmt: skip
+    gaps = balance_zones(survey, zones, margins, seed=1).controls
+    gap = gaps["gap"].abs()
+    assert (gap[gaps["level"] == "household"] == 0).all()
+    assert (gap[gaps["margin"].str.contains("state")] == 0).all()
+    assert gap.max() <= 1
+
+
+def with_zeros(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Totals of zero for categories that nobody of an area is in."""
+    wide = table.pivot_table(index=by[0], columns=by[1], values="total", fill_value=0.0)
+    return wide.stack().rename("total").reset_index()

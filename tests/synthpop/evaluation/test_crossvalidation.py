@@ -293,11 +293,13 @@ def test_by_household_compares_with_the_value_of_the_household() -> None:
     assert found.table["crps"][0] > 1.2 * alone.table["crps"][0]
 
 
-def test_lower_levels_of_the_fallback_are_told() -> None:
+@pytest.mark.parametrize("household", [{}, {"by_household": "sequential"}], ids=["read", "drawn"])
+def test_lower_levels_of_the_fallback_are_told(household: dict[str, str]) -> None:
+    """A share of persons, whether probabilities are read from the model or counted in 7 draws."""
     frame = small_frame(60)
     frame["code"] = [f"c{i}" for i in range(len(frame))]
-    stage = Categorical("status", predictors=["code"], model="empirical")
-    found = cross_validate(Survey(frame, **ROLES), "status", [stage], seed=1)
+    stage = Categorical("status", predictors=["code"], model="empirical", **household)
+    found = cross_validate(Survey(frame, **ROLES), "status", [stage], seed=1, draws=7)
     assert found.table["fallbacks"][0] == pytest.approx(1.0)
 
 

@@ -32,7 +32,9 @@ def test_stages_say_what_they_make_of_the_survey_and_from_what() -> None:
 def test_a_changed_total_is_split_anew_here_and_in_another_process() -> None:
     refits = fitted().refits()
     frame = refits.survey.frame
-    rows = np.flatnonzero(frame["wage"] > 0)[:5]
+    rows = np.append(
+        np.flatnonzero(frame["wage"] > 0)[:5], np.flatnonzero(frame["income"] == 0)[:2]
+    )
     income = frame["income"].copy()
     income.iloc[rows] = 12345.67
     survey = refits.survey.with_frame(frame.assign(income=income))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +85,42 @@ def test_workers_give_the_same_bytes_and_a_stopped_run_goes_on(tmp_path: Path) -
     populate_zones(sample(), ZONES, items, other, seed=2, key=KEY)
     assert one.keys() == bytes_of(other).keys()
     assert one != bytes_of(other)
+
+
+def kill(event) -> None:
+    """Die as by a power cut, when the first block is written."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_run(out: Path) -> None:
+    populate_zones(sample(), ZONES, by_region(truth()), out, seed=1, key=KEY, on_event=kill)
+
+
+def test_a_run_that_was_killed_goes_on_with_the_same_bytes(tmp_path: Path) -> None:
+    process = get_context("fork").Process(target=killed_run, args=(tmp_path / "killed",))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    first = tmp_path / "killed" / "zones" / "0" / "part-0000.parquet"
+    written = first.stat().st_mtime_ns
+    for name in ("killed", "whole"):
+        populate_zones(sample(), ZONES, by_region(truth()), tmp_path / name, seed=1, key=KEY)
+    assert first.stat().st_mtime_ns == written
+    assert bytes_of(tmp_path / "killed") == bytes_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_dask_gives_the_same_bytes(tmp_path: Path, n: int) -> None:
+    distributed = pytest.importorskip("distributed")
+    items = by_region(truth())
+    with distributed.LocalCluster(
+        n_workers=n, threads_per_worker=1, processes=False, protocol="tcp://",
+        dashboard_address=":0",
+    ) as cluster:  # fmt: skip
+        workers = "dask:" + cluster.scheduler_address.removeprefix("tcp:")
+        populate_zones(sample(), ZONES, items, tmp_path / "dask", seed=1, key=KEY, workers=workers)
+    populate_zones(sample(), ZONES, items, tmp_path / "here", seed=1, key=KEY)
+    assert bytes_of(tmp_path / "dask") == bytes_of(tmp_path / "here")
 
 
 def test_a_total_of_everybody_makes_one_block(tmp_path: Path) -> None:

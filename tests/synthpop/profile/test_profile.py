@@ -9,10 +9,16 @@ import pytest
 from synthpop import load_demo_survey, profile_survey
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.reading.households import household_index
-from synthpop.profile.dependence import class_limits, parts_of_total, shortest_between
+from synthpop.profile.dependence import (
+    class_limits,
+    linear_expression,
+    parts_of_total,
+    shortest_between,
+)
 from synthpop.profile.household_sums import household_sum
 from synthpop.runfiles.template import starter_runfile, template_text
 from tests.reference_data import survey_data
+from tests.small import small_frame
 
 
 def households(n: int = 300, seed: int = 1) -> pd.DataFrame:
@@ -73,8 +79,8 @@ def profile():
         ("pid", "role", "person"),
         ("weight", "role", "weight"),
         ("old_weight", "left out", "a further weight"),
-        ("country", "left out", "one value only: X"),
-        ("sex_code", "left out", "carries the same information as sex"),
+        ("country", "derive", "one value only: X"),
+        ("sex_code", "derive", "carries the same information as sex"),
         ("household_income", "derive", "the household sum of income"),
         ("relation", "structure", "one level occurs once in each household"),
         ("tenure", "structure", "one value in each household"),
@@ -177,8 +183,10 @@ def test_the_demo_survey() -> None:
 
 def test_a_survey_with_many_columns() -> None:
     profile = profile_survey(survey_data("eusilc13puf"))
-    ids = ("hb030", "px030", "rx030", "pb030", "rb030", "weight", "pb040", "hx040", "px020")
+    ids = ("hb030", "px030", "rx030", "pb030", "rb030", "weight", "pb040")
     assert {name: profile.column(name).use for name in ids} == dict.fromkeys(ids, "left out")
+    copies = ("hx040", "px020")  # of the household size and of the age
+    assert {name: profile.column(name).use for name in copies} == dict.fromkeys(copies, "derive")
     assert profile.column("hgrossIncome").together == "shared"
     assert profile.column("pgrossIncomeCat").detail == "pgrossIncome"
     assert profile.column("aktivi").use == "categorical"
@@ -330,6 +338,39 @@ def test_households_ages_and_sizes_that_no_name_tells() -> None:
     assert profile.column("no_urugo").why.startswith("rows with the same value share others")
     assert (profile.age, profile.relation) == ("imyaka", "isano")
     assert profile.column("abantu").why == "the number of rows of the household"
+
+
+def test_the_year_of_birth_stands_for_the_age() -> None:
+    demo = load_demo_survey().frame[["db030", "rb050", "age", "rb090", "pl030"]]
+    frame = demo.assign(age=2024 - demo["age"], year=2026).rename(
+        columns={"age": "annee_naissance"}
+    )
+    profile = profile_survey(frame)
+    assert (profile.age, profile.survey_year) == ("annee_naissance", 2026)
+    assert profile.column("pl030").first_age == 18  # of 2026
+    assert profile.age_breaks[0] < frame["annee_naissance"].min()
+    assert profile.age_breaks[-1] == 2024
+    assert profile_survey(demo).survey_year is None
+    years_built = demo.drop(columns="age").assign(built=1900 + demo["db030"] % 100)
+    assert profile_survey(years_built).age is None  # one value in each household
+
+
+def test_a_box_that_some_have_ticked_is_a_variable() -> None:
+    frame = small_frame(60)
+    frame["ticked"] = np.where(np.arange(len(frame)) % 3, 1.0, np.nan)
+    item = profile_survey(frame).column("ticked")
+    assert (item.use, item.why) == ("categorical", "1 level")
+
+
+@pytest.mark.parametrize(
+    ("slope", "start", "text"),
+    [(-1, 2024, "2024 - age"), (12, 0, "12 * age"), (1, -5, "age - 5"), (-2, -3, "-3 - 2 * age"),
+     (0.1, 1, "0.1 * age + 1"), (1, 0, "age")],
+)  # fmt: skip
+def test_a_number_that_follows_from_another(slope: float, start: float, text: str) -> None:
+    age = np.array([3.0, 40.0, np.nan, 81.0])
+    assert linear_expression(age, slope * age + start, "age") == text
+    assert linear_expression(age, age**2, "age") is None
 
 
 def test_codes_within_codes_are_no_households() -> None:

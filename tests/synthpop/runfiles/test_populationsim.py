@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -161,3 +162,21 @@ def test_some_zones_get_new_households(tmp_path: Path) -> None:
     others = [frame[~frame["TAZ"].isin(new["TAZ"])] for frame in (before, after)]
     sizes = [frame.groupby(["TAZ", "NP"]).size() for frame in others]
     pd.testing.assert_series_equal(*sizes)
+
+
+@needs_zoo
+def test_of_totals_that_contradict_each_other_the_important_ones_are_met() -> None:
+    """Zones ask for more students than their sizes of households allow."""
+    folder = read_zone_folder(EXAMPLE)
+    students = "students_by_housing_type"
+    gaps = {}
+    for importance in (1_000.0, 10_000_000.0):
+        margins = [
+            replace(item, importance=importance) if item.label == students else item
+            for item in folder.margins
+        ]
+        controls = replace(folder, margins=margins).balance(seed=1).controls
+        gaps[importance] = controls["gap"].abs().groupby(controls["margin"]).sum()
+        assert gaps[importance]["num_hh"] == 0
+    assert gaps[1_000.0][students] > 400
+    assert gaps[10_000_000.0][students] <= 10

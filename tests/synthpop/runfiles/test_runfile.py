@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 
 import pytest
 
@@ -230,3 +231,28 @@ def test_hostile_toml_is_a_fault_of_the_file(tmp_path, text: str, message: str) 
 def test_a_path_with_a_zero_byte_is_a_fault() -> None:
     with pytest.raises(RunFileError, match="cannot be read"):
         load_runfile("a\0b.toml")
+
+
+def test_zones_of_a_run_file(runfile, tmp_path) -> None:
+    """A trial run at a tenth of the totals; what has no meaning there is a fault."""
+    (tmp_path / "zones.csv").write_text("zone\na\nb\n", encoding="utf-8")
+    table = """
+[zones]
+geography = "zones.csv"
+margin = [{table = [{zone = "a", total = 200}, {zone = "b", total = 300}], level = "household"}]
+"""
+    runfile.write_text(TEXT + table, encoding="utf-8")
+    plan = load_runfile(runfile)
+    assert plan.zones is not None
+    assert parse_runfile(tomllib.loads(dump_runfile(plan)), folder=tmp_path) == plan
+    scaled = replace(plan, run=plan.run.model_copy(update={"scale": 0.1}))
+    with pytest.raises(InputError, match="written to a folder"):
+        run(replace(scaled, run=scaled.run.model_copy(update={"out": None})))
+    made = run(scaled, out=tmp_path / "trial")
+    assert made.frame().groupby("zone")[made.roles.household].nunique().to_dict() == {
+        "a": 20, "b": 30,
+    }  # fmt: skip
+    bad = TEXT.replace("seed = 7", 'seed = 7\nstrata = ["west"]') + table
+    runfile.write_text(bad, encoding="utf-8")
+    with pytest.raises(RunFileError, match="cannot be chosen where"):
+        load_runfile(runfile)

@@ -44,7 +44,10 @@ def test_the_recipe_of_a_survey_keeps_what_it_shows(tmp_path: Path) -> None:
     assert made.groupby("hid")[["tenure", "rent"]].nunique(dropna=False).max().tolist() == [1, 1]
     sums = made.groupby("hid")["income"].transform("sum")
     assert np.allclose(made["household_income"], sums, atol=0.01)
-    assert not {"pid", "old_weight", "country", "sex_code"} & set(made.columns) - {"pid"}
+    assert "old_weight" not in made.columns
+    assert set(made["country"]) == {"X"}
+    codes = frame.groupby("sex")["sex_code"].first()
+    assert (made["sex"].map(codes) == made["sex_code"].astype(int)).all()
     assert made.loc[made["age"] < 16, "job"].isna().all()
     assert ((made["income"] == 0) == (made["income_class"] == "(-1.0, 0.0]")).all()
     means = made.groupby(made["job"].astype(str))["income"].mean()

@@ -70,6 +70,6 @@ def distribution(
         rows = np.flatnonzero(has_value & (groups.codes == code))
         order = rows[np.argsort(numbers[rows], kind="stable")]
         total = np.concatenate([[0.0], np.cumsum(w[order])])
-        places = np.searchsorted(numbers[order], grid, side="right")
-        columns[level] = total[places] / total[-1] if len(rows) else np.full(len(grid), np.nan)
+        positions = np.searchsorted(numbers[order], grid, side="right")
+        columns[level] = total[positions] / total[-1] if len(rows) else np.full(len(grid), np.nan)
     return pd.DataFrame(columns, index=pd.Index(grid, name="value"))

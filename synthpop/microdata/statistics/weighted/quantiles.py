@@ -68,10 +68,10 @@ def _quantiles(x: np.ndarray, w: np.ndarray | None, p: np.ndarray, definition: s
     if n == 0:
         return np.full(len(p), np.nan)
     if w is None:
-        place = p * n
-        at = np.ceil(place - SHARE_TOLERANCE * n).astype(np.int64) - 1
+        position = p * n
+        at = np.ceil(position - SHARE_TOLERANCE * n).astype(np.int64) - 1
         if definition == "exceeded":
-            at = np.floor(place + SHARE_TOLERANCE * n).astype(np.int64)
+            at = np.floor(position + SHARE_TOLERANCE * n).astype(np.int64)
         at = np.clip(at, 0, n - 1)
         return np.partition(x, np.unique(at))[at]
     if n >= LARGE:

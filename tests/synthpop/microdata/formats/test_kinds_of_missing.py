@@ -1,0 +1,104 @@
+"""Kinds of missing answers stay apart from a labelled file to a run file and back."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import riskeval.cli
+import synthpop.cli
+from riskeval.keys.suggest import suggest_roles
+from synthpop.microdata.formats.files import read_table, read_with_kinds, write_table
+from synthpop.microdata.formats.labelled import KIND, ONE_KIND
+from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
+from tests import console
+from tests.small import small_frame
+
+REFUSED, UNKNOWN, CHILD = 999_998, 999_999, -8
+INCOME = Variable(
+    "income", "Income", missing=((REFUSED, "refused"), (UNKNOWN, "not known")), kind="integer"
+)
+WORK = Variable(
+    "work", "Work", ((1, "yes"), (2, "no")), missing=((CHILD, "child"), (-9, "refused")),
+    kind="integer",
+)  # fmt: skip
+
+
+@pytest.fixture(name="survey")
+def _survey(tmp_path: Path) -> Path:
+    """Write a survey with two kinds of missing in a number and in a category."""
+    frame = small_frame(150)[["hid", "w", "age", "sex"]]
+    rng = np.random.default_rng(1)
+    amounts = rng.integers(100, 9_000, len(frame))
+    kinds = rng.choice([0, REFUSED, UNKNOWN], len(frame), p=[0.7, 0.2, 0.1])
+    work = np.where(frame["age"] < 16, CHILD, rng.choice([1, 2, -9], len(frame), p=[0.6, 0.3, 0.1]))
+    frame = frame.assign(income=np.where(kinds > 0, kinds, amounts), work=work)
+    path = tmp_path / "survey.sav"
+    write_table(with_dictionary(frame, Dictionary([INCOME, WORK])), path)
+    return path
+
+
+def codes(path: Path) -> pd.DataFrame:
+    """Return the numbers of a file as SPSS and Stata hold them."""
+    import pyreadstat
+
+    read = pyreadstat.read_sav if path.suffix == ".sav" else pyreadstat.read_dta
+    return read(str(path), user_missing=True)[0]
+
+
+def test_kinds_that_become_one_are_told(survey: Path) -> None:
+    frame = read_table(survey)
+    assert frame.attrs[ONE_KIND] == ["income", "work"]
+    assert frame.attrs["reading"] == [
+        "several kinds of missing answers as one in 'income' and 'work'"
+    ]
+    assert ONE_KIND not in read_table(survey, user_missing="level").attrs
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta"])
+def test_codes_come_back(survey: Path, tmp_path: Path, suffix: str) -> None:
+    frame, user_missing = read_with_kinds(survey)
+    assert user_missing == "level"
+    assert frame["income_missing"].value_counts().index.tolist() == ["refused", "not known"]
+    assert frame["income"].isna().eq(frame["income_missing"].notna()).all()
+    frame.loc[3, ["income", "income_missing", "work"]] = None  # suppressed
+    back = tmp_path / f"back{suffix}"
+    write_table(frame, back)
+    assert f"income{KIND}" not in codes(back)
+    again = read_table(back, user_missing="level")
+    for name in ("income", "income_missing", "work"):
+        assert again[name].isna().equals(frame[name].isna())
+        assert again[name].dropna().tolist() == frame[name].dropna().tolist()
+    if suffix == ".sav":
+        before, after = codes(survey), codes(back)
+        assert after.loc[3, ["income", "work"]].isna().all()
+        others = before.index != 3
+        assert (before == after)[others].all(axis=None)
+
+
+def test_run_files_keep_them_and_the_population_has_them(survey: Path) -> None:
+    folder = survey.parent
+    for main, arguments in (
+        (synthpop.cli.main, ("init", survey.name)),
+        (synthpop.cli.main, ("run", "survey.toml", "--seed", 1, "--out", "people")),
+        (synthpop.cli.main, ("export", "people", "people.sav")),
+        (riskeval.cli.main, ("init", survey.name)),
+    ):
+        done = console.call(main, *arguments, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    for plan, table in (("survey", "survey"), ("survey-protect", "data")):
+        text = (folder / f"{plan}.toml").read_text()
+        assert tomllib.loads(text)[table]["user_missing"] == "level"
+    people = codes(folder / "people.sav")
+    assert not people["income"].isna().any()
+    assert people["income"].isin([REFUSED, UNKNOWN]).mean() == pytest.approx(0.3, abs=0.1)
+    assert people.loc[people["work"] == CHILD, "age"].max() < 16
+    assert ((people["work"] == CHILD) == (people["age"] < 16)).mean() > 0.995
+    item = next(
+        c for c in suggest_roles(read_with_kinds(survey)[0]).columns if c.name[-7:] == "missing"
+    )
+    assert (item.role, item.why) == ("none", "kinds of missing answers of income")
