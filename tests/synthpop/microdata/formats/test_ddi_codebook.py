@@ -1,4 +1,4 @@
-"""The codebook beside the published documentation of DDI Codebook: parts, order, attributes."""
+"""The codebook beside a table of the elements of DDI Codebook made by hand: parts, order, attributes."""
 
 from __future__ import annotations
 
