@@ -297,7 +297,8 @@ def _intruders(assessment: Assessment) -> dict[str, Any] | None:
         if row["upper"] == row["upper"]:
             expected = message("{value} ({low} to {high})", value=expected,
                                low=number(row["lower"]), high=number(row["upper"]))  # fmt: skip
-        rows.append((row["intruder"], row["assumption"], expected, number(row["highest"])))
+        said = (gettext(row["intruder"]), gettext(row["assumption"]))
+        rows.append((*said, expected, number(row["highest"])))
     head = ("An intruder", "Assumption", "Expected right links", "Most exposed record")
     return table(head, rows, text_columns=2)
 

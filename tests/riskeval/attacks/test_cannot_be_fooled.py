@@ -434,8 +434,8 @@ class TestHoldouts:
         assert first.startswith(
             "This file cannot be judged: 150 of 300 records of the hold-out equal a record"
         )
-        assert verdict_rows(risk, False)[0]["word"] == "cannot judge"
-        assert "150" not in verdict_rows(risk, True)[0]["reason"]
+        assert judgement_facts(risk, False)["judged"]["word"] == "cannot judge"
+        assert "150" not in judgement_facts(risk, True)["judged"]["reason"]
         assert self.judge(half, strangers).no_strangers == ""
         twins = pd.concat([original] * 2)  # coincidences of the original are not overlap
         assert assess_synthetic(
@@ -450,7 +450,7 @@ class TestHoldouts:
             "This file cannot be judged: the synthetic file reveals more about the hold-out"
         )
         assert "Membership inference" in first
-        assert verdict_rows(risk, False)[0]["word"] == "cannot judge"
+        assert judgement_facts(risk, False)["judged"]["word"] == "cannot judge"
         fair = self.judge(self.people(300, 2), strangers)
         assert fair.no_strangers == ""
         alone = self.judge(self.people(300, 2), None)
@@ -462,7 +462,7 @@ class TestHoldouts:
         first = self.judge(original, None).summary().splitlines()[0]
         assert "100.0 % of the synthetic records equal an original one" in first
         assert "the original records among themselves" in first
-        assert verdict_rows(self.judge(original, None), False)[1]["level"] == "bad"
+        assert verdict_rows(self.judge(original, None), False)[0]["level"] == "bad"
         fair = self.judge(self.people(300, 2), None)
         assert fair.copies == ""
         assert fair.summary().startswith("This file cannot be judged: without a hold-out")
