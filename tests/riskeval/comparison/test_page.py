@@ -52,15 +52,15 @@ def test_one_file_with_the_decision_first(found: riskeval.Comparison, tmp_path: 
     page = found.report(tmp_path / "page.html", title="Five files").read_text(encoding="utf-8")
     assert "http" not in page.replace("http://www.w3.org", "").replace("http-equiv", "")
     assert page.count("<script") == 1
-    assert page.count("<svg") == 8  # four maps in two sizes
+    assert page.count("<svg") == 10  # four maps in two sizes, the first twice
     heads = re.findall(r"<h[12][^>]*>(.*?)</h", page)
     assert heads == [
-        "Five files", "Decision summary", "Risk and utility", "Risk before and after", "Utility",
+        "Five files", "Releases", "Scenario and limits", "Risk and utility", "Risk before and after", "Utility",
         "Estimates and their confidence intervals", "Regressions", "What was compared",
         "How it was measured",
     ]  # fmt: skip
-    first = page[page.index("Decision summary</h2>") : page.index("Risk and utility</h2>")]
-    places = [first.index(f"{head}</h3>") for head in ("Scenario", "come from", "Caveats")]
+    first = page[page.index("Scenario and limits</h2>") : page.index("Risk and utility</h2>")]
+    places = [first.index(f"{head}</h3>") for head in ("come from", "Caveats")]
     assert places == sorted(places)
     text = text_of(page)
     for part in ("grouped &lt;b&gt;", "52 levels of the original count as 4", "as asked",

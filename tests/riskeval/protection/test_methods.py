@@ -107,9 +107,9 @@ ROLES = {
     "populations", "earlier", "holdout", "keys", "variables", "columns", "column", "variable",
     "target", "targets", "by", "gender", "weights", "released_weights", "household", "members",
     "household_variables", "household_keys", "components", "linked", "strata", "cluster",
-    "categorical", "numeric", "sensitive", "seed", "workers", "on_event",
+    "categorical", "numeric", "sensitive", "seed", "workers", "on_event", "pipeline", "survey",
 }  # fmt: skip
-"""Arguments that mean the same in every function: files, roles of columns, and how it is run."""
+"""Arguments that mean the same in every function: files, recipes, roles of columns, how it is run."""
 
 
 @pytest.mark.parametrize("package", [riskeval, protect, riskeval.utility])

@@ -280,7 +280,7 @@ def test_a_plan_that_meets_the_limits_becomes_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # a number of plans in place of the time: the same plans on any machine
-    monkeypatch.setattr(search, "search_plans", partial(search.search_plans, plans=24))
+    monkeypatch.setattr(search, "search_plans", partial(search.search_plans, plans=32))
     tab = protecting(tmp_path)
     entries = {"k": "3", "cells": "5", "seconds": "600"}
     play(tab, [do("choose_page", page="search"), {"action": "search", "entries": entries}])

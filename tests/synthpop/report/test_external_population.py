@@ -71,7 +71,7 @@ def test_numbers_of_intruders_are_rounded_as_everywhere() -> None:
         {"kind": ["amounts"], "variables": ["income"], "n": [58], "copied": [57],
          "rate": [57 / 58], "by_chance": [0.1]}
     )  # fmt: skip
-    risk = SimpleNamespace(table=pd.DataFrame(rows), copies=copies, summary=lambda: "")
+    risk = SimpleNamespace(table=pd.DataFrame(rows), copies=copies, target="", summary=lambda: "")
     facts = risk_facts(risk, external=True)
     row = facts["table"]["rows"][0]
     assert row[2:9] == ["75", "75", "80", "20 %", "–", "5", "5"]
