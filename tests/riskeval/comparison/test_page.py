@@ -55,7 +55,8 @@ def test_one_file_with_the_decision_first(found: riskeval.Comparison, tmp_path: 
     assert page.count("<svg") == 10  # four maps in two sizes, the first twice
     heads = re.findall(r"<h[12][^>]*>(.*?)</h", page)
     assert heads == [
-        "Five files", "Releases", "Scenario and limits", "Risk and utility", "Risk before and after", "Utility",
+        "Five files", "Releases", "Scenario and limits", "Risk and utility",
+        "Risk before and after", "Utility",
         "Estimates and their confidence intervals", "Regressions", "What was compared",
         "How it was measured",
     ]  # fmt: skip

@@ -109,7 +109,7 @@ ROLES = {
     "household_variables", "household_keys", "components", "linked", "strata", "cluster",
     "categorical", "numeric", "sensitive", "seed", "workers", "on_event", "pipeline", "survey",
 }  # fmt: skip
-"""Arguments that mean the same in every function: files, recipes, roles of columns, how it is run."""
+"""Arguments that mean the same in every function: files, recipes, roles, how it is run."""
 
 
 @pytest.mark.parametrize("package", [riskeval, protect, riskeval.utility])

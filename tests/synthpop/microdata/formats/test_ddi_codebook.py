@@ -1,4 +1,4 @@
-"""The codebook beside a table of the elements of DDI Codebook made by hand: parts, order, attributes."""
+"""The codebook beside a hand-made table of the elements of DDI Codebook."""
 
 from __future__ import annotations
 
