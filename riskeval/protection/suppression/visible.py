@@ -88,7 +88,8 @@ class _Cells:
         """Cells that no longer fail once they show only these keys, at most `size` fewer."""
         rows, groups, n_groups = self._groups(shown)
         lost, failing = self.masks[rows] & ~shown, self.failing[rows]
-        moving = failing & (np.bitwise_count(lost) <= size) & (lost & self.stays[rows] == 0)
+        n_lost = (lost[:, None] >> np.arange(self.codes.shape[1]) & 1).sum(axis=1)
+        moving = failing & (n_lost <= size) & (lost & self.stays[rows] == 0)
         moving &= lost != 0
         sure = self.numbers[rows] * (moving | ~failing)
         return rows[moving & (np.bincount(groups, sure, n_groups)[groups] >= self.k)]
