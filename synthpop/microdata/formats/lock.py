@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from synthpop.microdata.formats.disk import make_folder, try_lock, write_error
@@ -16,6 +16,7 @@ from synthpop.microdata.formats.places import BucketPath, Place
 from synthpop.microdata.messages.errors import OutputError, reason_of
 
 LOCK = ".lock"
+ATTEMPTS = 10
 
 
 @contextmanager
@@ -139,9 +140,14 @@ def private_folder(prefix: str) -> Iterator[Path]:
             if (path / LOCK).is_file():
                 with only_writer(path):
                     shutil.rmtree(path, ignore_errors=True)
-    root = Path(tempfile.mkdtemp(prefix=prefix))  # mode 0700
-    try:
-        with only_writer(root):
-            yield root
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with ExitStack() as held:
+        for attempt in range(1, ATTEMPTS + 1):
+            root = Path(tempfile.mkdtemp(prefix=prefix))  # mode 0700
+            held.callback(shutil.rmtree, root, ignore_errors=True)
+            try:
+                held.enter_context(only_writer(root))
+                break
+            except OutputError:  # another thread took it for that of a killed process
+                if attempt == ATTEMPTS:
+                    raise
+        yield root
