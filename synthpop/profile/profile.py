@@ -65,7 +65,7 @@ def profile_survey(data: Any, *, known: Mapping[str, str | None] | None = None) 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"hid": [1, 1, 2, 2], "weight": 2.0, "sex": list("fmfm"), "c": 1})
     >>> profile_survey(frame).to_frame()["use"].tolist()
-    ['role: household', 'role: weight', 'structure', 'left out']
+    ['role: household', 'role: weight', 'structure', 'derive']
     """
     frame = as_unique_frame(data, "survey")
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)

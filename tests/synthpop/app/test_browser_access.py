@@ -234,7 +234,7 @@ def test_judge_and_create_without_a_mouse(small: Any, survey: Path) -> None:
     choose_by_keyboard(page, "page-judgement")
     page.wait_for_selector("#judge-run")
     choose_by_keyboard(page, "judge-run")
-    page.wait_for_selector("h2:has-text('Risk and utility')")
+    page.wait_for_selector("#judge-report-internal")
     page.focus(".brand")
     page.keyboard.press("Enter")
     choose_by_keyboard(page, "begin-create")

@@ -101,7 +101,7 @@ def test_judge_a_release(page: Any, tmp_path: Path, name: str) -> None:
     page.wait_for_selector("tr[class^=role-]")
     page.click("#page-judgement")
     page.click("#judge-run")
-    page.wait_for_selector("h2:has-text('Risk and utility')")
+    page.wait_for_selector("#judge-report-internal")
     text = download(page, "#judge-report-internal").read_text()
     assert income in text
 
