@@ -167,6 +167,7 @@ def test_axe_finds_nothing_in_create(small: Any, survey: Path) -> None:
 
 def press_until(page: Any, key: str, most: int = 80) -> None:
     """Go on with Tab until an element has the keyboard, and look that this is visible."""
+    page.wait_for_selector(f"#{key}", state="attached")  # the page may still be drawn
     for _ in range(most):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == key:
