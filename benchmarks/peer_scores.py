@@ -157,7 +157,7 @@ def main() -> None:
                 try:
                     with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet):
                         found["score"] = compute()
-                except Exception as fault:  # noqa: BLE001
+                except Exception as fault:  # noqa: BLE001 a package may end in anything
                     found["fault"] = repr(fault)[:200]
                 found["seconds"] = time.process_time() - started
                 print(json.dumps(line | found), flush=True)

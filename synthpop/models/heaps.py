@@ -163,8 +163,7 @@ def _chances(unrounded: np.ndarray, units: np.ndarray, decimals: int) -> np.ndar
         limits: np.ndarray = np.gcd.outer(whole, whole) / whole[:, None]
         return limits
     for number, unit in enumerate(units):
-        rounded = np.where(unit == units[0], np.round(unrounded, decimals), unrounded)
-        rounded = np.maximum(np.round(np.abs(rounded) / unit), 1.0) * unit
+        rounded = np.maximum(np.round(np.abs(unrounded) / unit), 1.0) * unit
         chances[:, number] = is_multiple(rounded[:, None], units).mean(axis=0)
     return chances
 

@@ -98,16 +98,14 @@ def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def fewer_keys(
-    attack: Callable[[tuple[str, ...]], Any] | Mapping[str, Callable[[tuple[str, ...]], Any]],
-    keys: Sequence[str],
-    target: str,
+    attacks: Mapping[str, Callable[[tuple[str, ...]], Any]], keys: Sequence[str], target: str
 ) -> FewerKeys | None:
     """Run attacks by each subset of the keys; None where none can be compared with strangers.
 
     Parameters
     ----------
-    attack : callable, or mapping of names to callables
-        Functions of keys to a result with `rate`, `excess` and `n_original`.
+    attacks : mapping of names to callables
+        Functions of keys to a result with `rate`, `excess`, `n_original` and `unit`.
     keys : sequence of str
     target : str
 
@@ -119,14 +117,12 @@ def fewer_keys(
     --------
     >>> people = pd.DataFrame({"age": range(30), "sex": [0, 1] * 15, "ill": [0, 0, 1] * 10})
     >>> others = people.assign(ill=0)
-    >>> found = fewer_keys(
-    ...     lambda keys: disco(people, people, list(keys), "ill", holdout=others, draws=0),
-    ...     ["age", "sex"], "ill",
-    ... )
-    >>> found.keys, found.rate
-    (('age',), 1.0)
+    >>> def by(keys):
+    ...     return disco(people, people, list(keys), "ill", holdout=others, draws=0)
+    >>> found = fewer_keys({"DiSCO": by}, ["age", "sex"], "ill")
+    >>> found.attack, found.keys, found.rate
+    ('DiSCO', ('age',), 1.0)
     """
-    attacks = attack if isinstance(attack, Mapping) else {"": attack}
     rows, results = [], {}
     subsets = subsets_of(keys)
     n_tried = len(subsets) * len(attacks)
@@ -149,9 +145,8 @@ def fewer_keys(
         return None
     best = max(results, key=lambda one: results[one][1].lower)
     result, beyond = results[best]
-    unit = getattr(result, "unit", "records")
     return FewerKeys(pd.DataFrame(rows), *best, target, float(result.rate), beyond,
-                     int(result.n_original), unit)  # fmt: skip
+                     int(result.n_original), result.unit)  # fmt: skip
 
 
 def _widened(one: Excess, n_tried: int) -> dict[str, float]:
@@ -207,7 +202,7 @@ def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
 def fewer_key_numbers(result: FewerKeys) -> list[AttackNumber]:
     """The strongest attack by a subset of the keys beside strangers."""
     one = Measurement(
-        beside(FEWER_KEYS, result.attack or FEWER_KEYS.title), result.rate, result.target,
+        beside(FEWER_KEYS, result.attack), result.rate, result.target,
         records=result.n_original,
         baseline=result.excess.holdout_rate, against=OUTSIDE,
         note=", ".join(result.keys),
