@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from riskeval.ledger.consult import LedgerRequest
+from riskeval.ledger.consult import NO_LEDGER, LedgerRequest
 from riskeval.protection.release import release_file
 from riskeval.verdict.file import file_evidence
 from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
@@ -59,7 +59,7 @@ class ReleaseRequest:
     language: str = "en"
     on_losses: Callable[[list[str]], None] = lambda _: None
     listener: Listener = silent
-    ledger: LedgerRequest | None = None  # asked before anything is written, and told after
+    ledger: LedgerRequest = NO_LEDGER  # asked before anything is written, and told after
     about: Mapping[str, str] = field(default_factory=dict)  # see `Passport`
 
 
@@ -72,7 +72,8 @@ def release_population(folder: Place | str, target: Path | str, request: Release
 
     folder: of a population, or of replicates
     Raises OutputError: drawn without a secret key, an unknown format, a target that is there.
-        GuaranteeError: the attack finds the draws, or the ledger speaks against it.
+        GuaranteeError: the attack finds the draws; or it must not be published, by itself or beside
+        earlier ones, and no reason is given to do it all the same.
     """
     home = place(folder)
     populations = _populations(home)
@@ -93,7 +94,7 @@ def release_population(folder: Place | str, target: Path | str, request: Release
     levels: list[str] = []
 
     def write(draft: Path) -> Mapping[str, Any]:
-        notes, facts, verdicts = [], [], []
+        notes, facts, verdicts, checks = [], [], [], []
         for number, population in enumerate(populations.values(), 1):
             request.listener(Event("progress", "release", number - 1, len(populations)))
             name = "sample" if request.sample else "population"
@@ -102,9 +103,9 @@ def release_population(folder: Place | str, target: Path | str, request: Release
             notes.append(f"{name}: {_attacked(frame, population)}")
             verdicts.append(verdict_of(file_evidence(frame, [], persons=False), [],
                                        not_tried=[NO_ATTACK]))  # fmt: skip
-            if request.ledger is not None:
-                file = Microdata(frame, household=population.roles.household)
-                verdicts.append(request.ledger.consult(file, synthetic=True).verdict)
+            file = Microdata(frame, household=population.roles.household)
+            checks += request.ledger.consult(file, synthetic=True)
+            if request.ledger.folder is not None:
                 released.append((name, file))
             for ending in endings:
                 request.on_losses(losses(frame, draft / f"{name}{ending}"))
@@ -113,20 +114,20 @@ def release_population(folder: Place | str, target: Path | str, request: Release
             if number == 1:
                 dictionary = _write_dictionary(frame, draft / DICTIONARY)
                 types = types_of(frame)
-        verdict = reduce(ReleaseVerdict.beside, verdicts)
+        verdict = request.ledger.allow(reduce(ReleaseVerdict.beside, verdicts), checks)
         levels.append(verdict.level)
         first = next(iter(populations.values()))
         rows = _write_page(home, first, draft, request, (verdict, notes))
         write_passport(draft, Passport(
             True, facts, dictionary, [str(step["type"]) for step in first.manifest.identity.recipe],
-            rows, verdict.for_others(), request.about, types, _weights(frame), request.language,
+            rows, request.ledger.told(verdict), request.about, types, _weights(frame),
+            request.language,
         ))  # fmt: skip
         request.listener(Event("end", "release", len(populations), len(populations)))
         return {"synthetic": True, "data": facts}
 
     result = write_release(Path(target), write)
     for name, file in released:
-        assert request.ledger is not None
         request.ledger.record(
             file, result, levels[0], name=f"{result.name}: {name}", synthetic=True
         )
@@ -202,5 +203,5 @@ def _write_page(
             rows = stored_facts(source, population, True)["verdicts"]
     else:
         notes = [NOT_JUDGED, *notes]
-    write_verdict(draft, verdict.for_others(), rows, notes)
+    write_verdict(draft, request.ledger.told(verdict), rows, notes)
     return rows
