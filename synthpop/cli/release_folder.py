@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from riskeval.auditing.stored import StoredAudit, read_audit
 from riskeval.ledger.consult import NO_LEDGER, LedgerRequest
 from riskeval.protection.release import release_file
 from riskeval.verdict.file import file_evidence
@@ -34,6 +35,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.microdata import Microdata
 from synthpop.population.folders import MANIFEST
 from synthpop.population.population import Population, open_population
+from synthpop.population.run_key import read_key
 from synthpop.report.stored import FILE, load_report
 from synthpop.report.write import stored_facts, write_stored
 from synthpop.sampling.designs import SimpleRandom
@@ -61,6 +63,7 @@ class ReleaseRequest:
     listener: Listener = silent
     ledger: LedgerRequest = NO_LEDGER  # asked before anything is written, and told after
     about: Mapping[str, str] = field(default_factory=dict)  # see `Passport`
+    audit: Path | None = None  # what `riskeval audit` found about the recipe
 
 
 def release_population(folder: Place | str, target: Path | str, request: ReleaseRequest) -> Path:
@@ -90,6 +93,8 @@ def release_population(folder: Place | str, target: Path | str, request: Release
         hint = f"Give {known}."
         raise InputError.of("release", "format", f"{', '.join(unknown) or 'none'} is unknown", hint)
 
+    first_folder, first = next(iter(populations.items()))
+    audit = None if request.audit is None else _audit(request.audit, first_folder, first)
     released: list[tuple[str, Microdata]] = []
     levels: list[str] = []
 
@@ -114,10 +119,13 @@ def release_population(folder: Place | str, target: Path | str, request: Release
             if number == 1:
                 dictionary = _write_dictionary(frame, draft / DICTIONARY)
                 types = types_of(frame)
+        if audit is not None:
+            verdicts.append(verdict_of(audit.findings(), []))
         verdict = request.ledger.allow(reduce(ReleaseVerdict.beside, verdicts), checks)
         levels.append(verdict.level)
-        first = next(iter(populations.values()))
-        rows = _write_page(home, first, draft, request, (verdict, notes))
+        with use_language(request.language):
+            rows = [] if audit is None else [audit.row()]
+        rows = _write_page(home, first, draft, request, (verdict, notes), rows)
         write_passport(draft, Passport(
             True, facts, dictionary, [str(step["type"]) for step in first.manifest.identity.recipe],
             rows, request.ledger.told(verdict), request.about, types, _weights(frame),
@@ -140,6 +148,16 @@ def _populations(home: Place) -> dict[Place, Population]:
         return {home: open_population(home)}
     below = sorted((path for path in home.iterdir() if (path / MANIFEST).exists()), key=str)
     return {path: open_population(path) for path in below} or {home: open_population(home)}
+
+
+def _audit(path: Path, folder: Place, population: Population) -> StoredAudit:
+    """Read the audit of the recipe and the survey of a population."""
+    identity, known = population.manifest.identity, read_key(folder)
+    if known is None:
+        what = f"the key beside {folder} is needed to tell whether {path} is of its survey"
+        raise InputError.of("release", "audit", what, "Put run.key back.")
+    seal = partial(known[0].seal, "survey")
+    return read_audit(path, identity.recipe, lambda one: identity.survey == seal(one))
 
 
 def released_frame(population: Population, sample: int | None = None) -> pd.DataFrame:
@@ -189,18 +207,21 @@ def _weights(frame: pd.DataFrame) -> str | None:
 
 def _write_page(
     home: Place, population: Population, draft: Path, request: ReleaseRequest,
-    judged: tuple[ReleaseVerdict, list[str]],
+    judged: tuple[ReleaseVerdict, list[str]], more: list[Mapping[str, str]],
 ) -> list[Mapping[str, str]]:  # fmt: skip
-    """Write the external page and the verdict, as far as something was judged; return its rows."""
+    """Write the external page and the verdict, as far as something was judged; return its rows.
+
+    more: rows beside those of the page
+    """
     verdict, notes = judged
-    rows: list[Mapping[str, str]] = []
+    rows = more
     if (home / FILE).exists():
         source = load_report(home)
         source = replace(source, title=request.about.get("title", source.title))
         language = request.language
         write_stored(draft / PAGE, source, population, audience="external", language=language)
         with use_language(request.language):
-            rows = stored_facts(source, population, True)["verdicts"]
+            rows = [*stored_facts(source, population, True)["verdicts"], *more]
     else:
         notes = [NOT_JUDGED, *notes]
     write_verdict(draft, request.ledger.told(verdict), rows, notes)
