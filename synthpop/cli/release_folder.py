@@ -124,8 +124,8 @@ def release_population(folder: Place | str, target: Path | str, request: Release
         verdict = request.ledger.allow(reduce(ReleaseVerdict.beside, verdicts), checks)
         levels.append(verdict.level)
         with use_language(request.language):
-            rows = [] if audit is None else [audit.row()]
-        rows = _write_page(home, first, draft, request, (verdict, notes), rows)
+            of_audit = [] if audit is None else [audit.row()]
+        rows = _write_page(home, first, draft, request, (verdict, notes), of_audit)
         write_passport(draft, Passport(
             True, facts, dictionary, [str(step["type"]) for step in first.manifest.identity.recipe],
             rows, request.ledger.told(verdict), request.about, types, _weights(frame),
@@ -207,14 +207,14 @@ def _weights(frame: pd.DataFrame) -> str | None:
 
 def _write_page(
     home: Place, population: Population, draft: Path, request: ReleaseRequest,
-    judged: tuple[ReleaseVerdict, list[str]], more: list[Mapping[str, str]],
+    judged: tuple[ReleaseVerdict, list[str]], more: Sequence[Mapping[str, str]],
 ) -> list[Mapping[str, str]]:  # fmt: skip
     """Write the external page and the verdict, as far as something was judged; return its rows.
 
     more: rows beside those of the page
     """
     verdict, notes = judged
-    rows = more
+    rows = list(more)
     if (home / FILE).exists():
         source = load_report(home)
         source = replace(source, title=request.about.get("title", source.title))
