@@ -58,14 +58,10 @@ def allot(
     if limits is None:  # they are of each household
         problem, group = _grouped(problem)
     weights = solve_zones(problem, tolerance=stop[0], max_iterations=stop[1], limits=limits)
-    achieved = [np.zeros(targets.shape) for targets in problem.targets]
-    zones, copies = [], []
-    for z, households, counts in whole_counts(problem, weights, streams, first_zone):
-        sums = problem.matrix[households].T @ counts
-        for level, of_level in enumerate(achieved):
-            of_level[problem.areas[level, z]] += sums[problem.controls_of(level)]
-        copies.append(np.repeat(households, counts))
-        zones.append(np.full(len(copies[-1]), z))
+    made, of_zones = whole_counts(problem, weights, streams, first_zone)
+    achieved = [problem.of_areas(level, of_zones) for level in range(len(problem.areas))]
+    copies = [np.repeat(households, counts) for _, households, counts in made]
+    zones = [np.full(len(part), z) for (z, _, _), part in zip(made, copies, strict=True)]
     rng = streams.at("deal", first_zone) if first_zone else streams.at("deal")
     chosen = deal(group, survey.household_weights, np.concatenate(copies), rng)
     zone = np.concatenate(zones)

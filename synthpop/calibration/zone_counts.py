@@ -20,11 +20,14 @@ NEARLY_MET = 1e-3  # of a total of a larger area
 NEAR = 0.01  # of a total of a zone
 HOUSEHOLDS = 9.0  # what missing a total costs that households count for once, for persons: 1
 
+Counts = tuple[int, np.ndarray, np.ndarray]
+"""A zone, households of the survey, and how often it has each of them."""
+
 
 def whole_counts(
     problem: ZoneProblem, weights: ZoneWeights, streams: Streams, first_zone: int = 0
-) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Return each zone with households of the survey, and how often it has each of them.
+) -> tuple[list[Counts], np.ndarray]:
+    """Return each zone with households of the survey and how often it has each, and its totals.
 
     1. The number of households of a zone is its total, or its sum of weights, rounded; what
     rounding leaves is handed to the next zone. 2. A systematic sample decides which weights are
@@ -40,15 +43,15 @@ def whole_counts(
         _aim(targets, achieved)
         for targets, achieved in zip(problem.targets, weights.achieved, strict=True)
     ]
-    made: list[tuple[int, np.ndarray, np.ndarray]] = []
-    wanted_of = np.zeros((problem.n_zones, len(scale)))
+    made: list[Counts] = []
+    wanted_of, achieved = np.zeros((2, problem.n_zones, len(scale)))
     left = 0.5
     for region, part, zones in problem.blocks(BLOCK):
         pool, start = _Pool(problem.pools[region], part), problem.start(region, part, zones)
         least, most = _whole_limits(weights, start)
-        for z, w, low, high in zip(
-            zones, weights.of(problem, region, part, zones), least, most, strict=True
-        ):
+        of_zones = weights.of(problem, region, part, zones)
+        sums = (pool.across @ of_zones.T).T
+        for z, w, of_w, low, high in zip(zones, of_zones, sums, least, most, strict=True):
             rng = streams.at("zone", first_zone + int(z))
             wanted_homes = float(w.sum())
             if abs(wanted_homes - problem.households[z]) < 0.5:
@@ -58,18 +61,18 @@ def whole_counts(
                 n = int(wanted_homes + left)
                 left += wanted_homes - n
             counts = _rounded(w, n, rng)
-            wanted = _wanted(problem, z, part.T @ w, aim, carried)
-            gap = part.T @ counts - wanted
+            wanted = _wanted(problem, z, of_w, aim, carried)
+            gap = pool.across @ counts - wanted
             cost = np.where(np.isfinite(_targets_of(problem, z)), scale, 0.0)
             cost[~of_zone] *= PULL / np.maximum(np.abs(gap[~of_zone]), 1.0)
             pool.improve(w, low, high, gap, cost, of_zone, counts)
             for level in range(last):
                 carried[level][problem.areas[level, z]] = -gap[problem.controls_of(level)]
-            wanted_of[z] = wanted
+            wanted_of[z], achieved[z] = wanted, pool.across @ counts
             there = np.flatnonzero(counts)
             made.append((int(z), pool.households[there], counts[there]))
-    _meet_larger_areas(problem, weights, scale, wanted_of, made)
-    return made
+    _meet_larger_areas(problem, weights, scale, wanted_of, achieved, made)
+    return made, achieved
 
 
 def _meet_larger_areas(
@@ -77,13 +80,14 @@ def _meet_larger_areas(
     weights: ZoneWeights,
     scale: np.ndarray,
     wanted: np.ndarray,
-    made: list[tuple[int, np.ndarray, np.ndarray]],
+    achieved: np.ndarray,
+    made: list[Counts],
 ) -> None:
-    """Exchange households in zones of areas that miss a total; `made` is changed in place.
+    """Exchange households in zones of areas that miss a total; changes achieved and made in place.
 
-    wanted (n_zones, n_controls): what the zones aimed at
+    wanted, achieved (n_zones, n_controls): what the zones aimed at, and what they have
     """
-    gaps = _gaps_of_larger_areas(problem, weights, made)
+    gaps = _gaps_of_larger_areas(problem, weights, achieved)
     visits = [np.zeros(len(gap), dtype=np.int64) for gap in gaps]
     position = {z: row for row, (z, _, _) in enumerate(made)}
     for region, part, zones in problem.blocks(BLOCK):
@@ -99,7 +103,7 @@ def _meet_larger_areas(
             _, households, times = made[position[z]]
             counts = np.zeros(len(pool.households), dtype=np.int64)
             counts[np.searchsorted(pool.households, households)] = times
-            gap = part.T @ counts - wanted[z]
+            gap = achieved[z] - wanted[z]
             for level, k in enumerate(areas):
                 gap[problem.controls_of(level)] = gaps[level][k]
                 visits[level][k] += level in missed
@@ -112,21 +116,17 @@ def _meet_larger_areas(
                 gaps[level][k] = np.where(np.isnan(gaps[level][k]), np.nan, gap[own])
             there = np.flatnonzero(counts)
             made[position[z]] = (z, pool.households[there], counts[there])
+            achieved[z] = pool.across @ counts
 
 
 def _gaps_of_larger_areas(
-    problem: ZoneProblem, weights: ZoneWeights, made: list[tuple[int, np.ndarray, np.ndarray]]
+    problem: ZoneProblem, weights: ZoneWeights, achieved: np.ndarray
 ) -> list[np.ndarray]:
     """Return what larger areas have too much of; NaN where a total is not known or not reached."""
     gaps = []
     for level, targets in enumerate(problem.targets[:-1]):
-        achieved, own = np.zeros(targets.shape), problem.controls_of(level)
-        part = problem.matrix[:, own]
-        if len(own):
-            for z, households, times in made:
-                achieved[problem.areas[level, z]] += part[households].T @ times
-        near = _near(targets, weights.achieved[level])
-        gaps.append(np.where(near, achieved - targets, np.nan))
+        sums = problem.of_areas(level, achieved)
+        gaps.append(np.where(_near(targets, weights.achieved[level]), sums - targets, np.nan))
     return gaps
 
 
@@ -137,9 +137,11 @@ class _Pool:
     households: np.ndarray  # int64, sorted
     matrix: Any  # scipy CSR, shape (households, controls)
     columns: Any = field(init=False)  # the same as CSC
+    across: Any = field(init=False)  # transposed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", self.matrix.tocsc())
+        object.__setattr__(self, "across", self.columns.T)
 
     def improve(
         self, weights: np.ndarray, low: np.ndarray, high: np.ndarray, gap: np.ndarray,
@@ -247,6 +249,9 @@ def deal(
     ends = np.searchsorted(copies[by_group], np.arange(len(starts)))
     for g in np.unique(copies):
         members, rows = order[starts[g] : starts[g + 1]], by_group[ends[g] : ends[g + 1]]
+        if len(members) == 1:
+            chosen[rows] = members[0]
+            continue
         members = rng.permutation(members)
         expected = weights[members] / weights[members].sum() * len(rows)
         upto = np.floor(np.cumsum(expected) + rng.random()).astype(np.int64)

@@ -13,9 +13,9 @@ import pandas as pd
 
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.calibration.zone_allotment import allot, persons_of
+from synthpop.calibration.zone_problem import texts_of
 from synthpop.calibration.zone_solver import WeightLimits
 from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import (
     ConvergenceWarning,
@@ -392,15 +392,10 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
         amounts = amounts * rows[item.variable].fillna(0).to_numpy(dtype=np.float64)
     if not columns:
         return np.array([amounts.sum()])
-    sums = pd.Series(amounts).groupby([_texts(rows[name]) for name in columns]).sum()
-    cells = [_texts(item.frame[name]) for name in columns]
+    sums = pd.Series(amounts).groupby([texts_of(rows[name]) for name in columns]).sum()
+    cells = [texts_of(item.frame[name]) for name in columns]
     index = cells[0] if len(columns) == 1 else pd.MultiIndex.from_arrays(cells)
     return sums.reindex(index).fillna(0.0).to_numpy()
-
-
-def _texts(values: pd.Series) -> np.ndarray:
-    codes, levels = pd.factorize(values.astype(object), use_na_sentinel=False)
-    return np.array([level_text(level) for level in levels], dtype=object)[codes]
 
 
 def _reduced(
@@ -454,7 +449,7 @@ def table_of_gaps(
     """
     tables = []
     for item in margins:
-        texts = {name: _texts(item.frame[name]) for name in item.columns}
+        texts = {name: texts_of(item.frame[name]) for name in item.columns}
         labels = [name + " " + text for name, text in texts.items()]
         cells: Any = labels[0] if labels else "all"
         for label in labels[1:]:
