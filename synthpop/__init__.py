@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from synthpop.pipeline.zone_population import zone_copies as zone_copies
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
+    from synthpop.population.travel_models import TravelTables as TravelTables
+    from synthpop.population.travel_models import travel_tables as travel_tables
     from synthpop.profile.mock import mock as mock
     from synthpop.profile.profile import profile_survey as profile_survey
     from synthpop.report.profile import write_profile as write_profile

@@ -16,14 +16,15 @@ def ratio(x, q, low, high, least, most):
     """Return the ratio of a new to an old weight q, its integral from 0 to x, and its slope."""
     high = min(high, most / q)
     low = min(max(low, least / q), high)
-    x = min(max(x, -LARGEST), LARGEST)
-    g = np.exp(x)
-    if g > high:
+    if high < np.inf:
         at = np.log(high)
-        return high, high - 1.0 + high * (x - at), 0.0
-    if g < low:
+        if x > at:
+            return high, high - 1.0 + high * (x - at), 0.0
+    if low > 0.0:
         at = np.log(low)
-        return low, low - 1.0 + low * (x - at), 0.0
+        if x < at:
+            return low, low - 1.0 + low * (x - at), 0.0
+    g = np.exp(min(max(x, -LARGEST), LARGEST))
     return g, g - 1.0, g
 
 

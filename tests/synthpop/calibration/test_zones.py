@@ -456,3 +456,17 @@ def with_zeros(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Totals of zero for categories that nobody of an area is in."""
     wide = table.pivot_table(index=by[0], columns=by[1], values="total", fill_value=0.0)
     return wide.stack().rename("total").reset_index()
+
+
+def test_a_total_out_of_reach_of_the_bounds_leaves_the_others_met() -> None:
+    home = np.arange(30)
+    frame = pd.DataFrame({"hid": home, "w": 20.0, "alone": home < 5})
+    zones = pd.DataFrame({"zone": ["a"]})
+    homes = Margin(zones.assign(total=900.0), level="household")
+    alone = Margin(zones.assign(alone=True, total=400.0), level="household", importance=1000.0)
+    result = balance_zones(
+        Survey(frame, weight="w", household="hid"), zones, [homes, alone], bounds=(0.8, 2), seed=1
+    )
+    assert result.converged
+    assert result.controls["balanced"].tolist() == pytest.approx([900.0, 200.0], rel=1e-4)
+    assert result.controls["achieved"].tolist() == [900.0, 200.0]  # five households, twice 20
