@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from synthpop.calibration.weights import design_effect as design_effect
     from synthpop.calibration.weights import effective_sample_size as effective_sample_size
     from synthpop.calibration.weights import trim_weights as trim_weights
+    from synthpop.calibration.zone_adjustment import adjust_zones as adjust_zones
     from synthpop.calibration.zone_solver import WeightLimits as WeightLimits
     from synthpop.calibration.zones import ZoneHouseholds as ZoneHouseholds
     from synthpop.calibration.zones import balance_zones as balance_zones

@@ -56,7 +56,7 @@ def allot(
     assert problem is not None
     group = np.arange(survey.n_households)
     if limits is None:  # they are of each household
-        problem, group = _grouped(problem)
+        problem, group = grouped(problem)
     weights = solve_zones(problem, tolerance=stop[0], max_iterations=stop[1], limits=limits)
     made, of_zones = whole_counts(problem, weights, streams, first_zone)
     achieved = [problem.of_areas(level, of_zones) for level in range(len(problem.areas))]
@@ -67,8 +67,8 @@ def allot(
     zone = np.concatenate(zones)
     order = np.argsort(zone, kind="stable")
     return ZoneCopies(
-        zone[order], chosen[order], _of_rows(problem, weights.achieved),
-        _of_rows(problem, achieved), weights.converged, dict(problem.borrowed),
+        zone[order], chosen[order], of_rows(problem, weights.achieved),
+        of_rows(problem, achieved), weights.converged, dict(problem.borrowed),
     )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def persons_of(survey: Survey, households: np.ndarray) -> tuple[np.ndarray, np.n
     return survey.household_order[np.repeat(first, sizes) + within], sizes
 
 
-def _grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
+def grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
     """Put households together that count alike and live in the same region."""
     n = problem.matrix.shape[0]
     region = np.full(n, -1.0)
@@ -96,7 +96,7 @@ def _grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
     return replace(problem, matrix=units.matrix, weights=units.start, pools=pools), group
 
 
-def _of_rows(problem: ZoneProblem, by_level: ByLevel) -> np.ndarray:
+def of_rows(problem: ZoneProblem, by_level: ByLevel) -> np.ndarray:
     """Return numbers of areas and controls, one per known total."""
     position = np.zeros(len(problem.level), dtype=np.int64)
     values = np.zeros(len(problem.control))

@@ -35,7 +35,7 @@ def whole_counts(
     areas are still short of, or have too much, is handed on from zone to zone. 4. Where a larger
     area still misses a total, households of some of its zones are exchanged once more.
     """
-    scale = _cost_of_gaps(problem)
+    scale = cost_of_gaps(problem)
     last = len(problem.areas) - 1
     of_zone = problem.level == last
     carried = [np.zeros(targets.shape) for targets in problem.targets]
@@ -47,7 +47,7 @@ def whole_counts(
     wanted_of, achieved = np.zeros((2, problem.n_zones, len(scale)))
     left = 0.5
     for region, part, zones in problem.blocks(BLOCK):
-        pool, start = _Pool(problem.pools[region], part), problem.start(region, part, zones)
+        pool, start = Pool(problem.pools[region], part), problem.start(region, part, zones)
         least, most = _whole_limits(weights, start)
         of_zones = weights.of(problem, region, part, zones)
         sums = (pool.across @ of_zones.T).T
@@ -63,7 +63,7 @@ def whole_counts(
             counts = _rounded(w, n, rng)
             wanted = _wanted(problem, z, of_w, aim, carried)
             gap = pool.across @ counts - wanted
-            cost = np.where(np.isfinite(_targets_of(problem, z)), scale, 0.0)
+            cost = np.where(np.isfinite(targets_of(problem, z)), scale, 0.0)
             cost[~of_zone] *= PULL / np.maximum(np.abs(gap[~of_zone]), 1.0)
             pool.improve(w, low, high, gap, cost, of_zone, counts)
             for level in range(last):
@@ -71,11 +71,11 @@ def whole_counts(
             wanted_of[z], achieved[z] = wanted, pool.across @ counts
             there = np.flatnonzero(counts)
             made.append((int(z), pool.households[there], counts[there]))
-    _meet_larger_areas(problem, weights, scale, wanted_of, achieved, made)
+    meet_larger_areas(problem, weights, scale, wanted_of, achieved, made)
     return made, achieved
 
 
-def _meet_larger_areas(
+def meet_larger_areas(
     problem: ZoneProblem,
     weights: ZoneWeights,
     scale: np.ndarray,
@@ -91,7 +91,7 @@ def _meet_larger_areas(
     visits = [np.zeros(len(gap), dtype=np.int64) for gap in gaps]
     position = {z: row for row, (z, _, _) in enumerate(made)}
     for region, part, zones in problem.blocks(BLOCK):
-        pool = _Pool(problem.pools[region], part)
+        pool = Pool(problem.pools[region], part)
         for z in map(int, zones):
             areas = problem.areas[: len(gaps), z]
             missed = [
@@ -107,7 +107,7 @@ def _meet_larger_areas(
             for level, k in enumerate(areas):
                 gap[problem.controls_of(level)] = gaps[level][k]
                 visits[level][k] += level in missed
-            cost = np.where(np.isfinite(_targets_of(problem, z)) & np.isfinite(gap), scale, 0.0)
+            cost = np.where(np.isfinite(targets_of(problem, z)) & np.isfinite(gap), scale, 0.0)
             gap = np.nan_to_num(gap)
             low, high = _whole_limits(weights, problem.start(region, part, np.array([z])))
             pool.improve(counts.astype(float), low[0], high[0], gap, cost, cost > 0, counts)
@@ -131,7 +131,7 @@ def _gaps_of_larger_areas(
 
 
 @dataclass(frozen=True, slots=True)
-class _Pool:
+class Pool:
     """Households that may live in the zones of a region, and how much each control counts them."""
 
     households: np.ndarray  # int64, sorted
@@ -163,7 +163,7 @@ def _whole_limits(weights: ZoneWeights, start: np.ndarray) -> tuple[np.ndarray, 
     return np.floor(least).astype(np.int64), np.ceil(np.minimum(most, 2.0**40)).astype(np.int64)
 
 
-def _targets_of(problem: ZoneProblem, z: int) -> np.ndarray:
+def targets_of(problem: ZoneProblem, z: int) -> np.ndarray:
     """Return the totals of a zone and of the areas that it lies in, shape (n_controls,)."""
     targets = np.empty(len(problem.level))
     for level, of_areas in enumerate(problem.targets):
@@ -187,7 +187,7 @@ def _wanted(
     return wanted
 
 
-def _cost_of_gaps(problem: ZoneProblem) -> np.ndarray:
+def cost_of_gaps(problem: ZoneProblem) -> np.ndarray:
     """Return what the square of a gap costs, shape (n_controls,).
 
     Amounts are measured in typical ones; what may be missed counts less; totals for which each

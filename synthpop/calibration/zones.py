@@ -56,6 +56,8 @@ class ZoneHouseholds(Result):
         All totals that had to be met were met by the fractional weights.
     borrowed : dict
         Region of `within` without a household in the survey -> regions whose households it has.
+    kept : int, optional
+        Of `adjust_zones`: households that stay where they are.
     """
 
     survey: Survey = field(repr=False)
@@ -64,6 +66,7 @@ class ZoneHouseholds(Result):
     seed: int
     converged: bool
     borrowed: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
+    kept: int | None = None
 
     @property
     def zone(self) -> str:
@@ -117,9 +120,10 @@ class ZoneHouseholds(Result):
             for row in table.iloc[order[:3]].itertuples()
         ]
         return (
-            "The weights do not meet all totals: they contradict each other, or more iterations "
-            "are needed. The households are the nearest to all of them. Missed most: "
-            f"{'; '.join(worst)}. Give an importance to totals that may be missed."
+            f"The {'weights' if self.kept is None else 'households'} do not meet all totals: they "
+            "contradict each other, or more iterations are needed. The households are the nearest "
+            f"to all of them. Missed most: {'; '.join(worst)}. Give an importance to totals that "
+            "may be missed."
         )
 
     def borrowing(self) -> str:
@@ -145,6 +149,8 @@ class ZoneHouseholds(Result):
             f"{worst['margin']}: {worst['cell']} (target {number(worst['target'], 6)}, achieved "
             f"{number(worst['achieved'], 6)}). Seed {self.seed}."
         )
+        if self.kept is not None:
+            text += f" {count(self.kept)} households stay where they are."
         if not self.converged:
             text += f" {self.conflict()}"
         if self.borrowed:
@@ -286,7 +292,7 @@ def balance_zones(
         survey, table, items, within, Streams(seed), limits=limits,
         stop=(tolerance, max_iterations),
     )  # fmt: skip
-    frame = _households_there(survey, table, made.zone, made.household)
+    frame = households_there(survey, table, made.zone, made.household)
     achieved, balanced = made.achieved, made.balanced
     if other_zones is not None:
         shifted = other_zones.assign(
@@ -295,7 +301,7 @@ def balance_zones(
         frame = pd.concat([frame, shifted], ignore_index=True)
         achieved = np.concatenate([_cell_totals(item, frame) for item in original])
         balanced = np.full(len(achieved), np.nan)
-    controls = _with_bands(table_of_gaps(original, balanced, achieved, levels), bands)
+    controls = with_bands(table_of_gaps(original, balanced, achieved, levels), bands)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
     borrowed = names_of_regions(table, within, made.borrowed)
     result = ZoneHouseholds(households, controls, levels, seed, made.converged, borrowed)
@@ -366,7 +372,7 @@ def check_geography(
         raise InputError.of("balance zones", within, "no household lies in any zone", rows=rows)
 
 
-def _households_there(
+def households_there(
     survey: Survey, table: pd.DataFrame, zone: np.ndarray, household: np.ndarray
 ) -> pd.DataFrame:
     """Return one row per person, household and zone with the count of the household there."""
@@ -428,7 +434,7 @@ def _check_bands(
             faults.add("bands", f"{name}: {value!r}", hint="Give a share such as 0.02.")
 
 
-def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> pd.DataFrame:
+def with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> pd.DataFrame:
     """Add the gap that is accepted, at least half a unit, and whether a control keeps within it."""
     share: Any = bands
     if isinstance(bands, Mapping):

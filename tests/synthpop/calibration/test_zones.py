@@ -470,3 +470,19 @@ def test_a_total_out_of_reach_of_the_bounds_leaves_the_others_met() -> None:
     assert result.converged
     assert result.controls["balanced"].tolist() == pytest.approx([900.0, 200.0], rel=1e-4)
     assert result.controls["achieved"].tolist() == [900.0, 200.0]  # five households, twice 20
+
+
+def test_existing_weights_are_kept_where_that_is_asked() -> None:
+    """With both limits at 1 the weights of the survey are the counts, and totals are only told."""
+    rng = np.random.default_rng(7)
+    weights = rng.integers(1, 30, 40).astype(float)
+    frame = pd.DataFrame({"hid": np.arange(40), "w": weights, "old": rng.integers(0, 2, 40)})
+    old = Margin(pd.DataFrame({"zone": ["a"], "old": [1], "total": [10.0]}), importance=1000.0)
+    homes = Margin(pd.DataFrame({"zone": ["a"], "total": [weights.sum()]}), level="household")
+    result = balance_zones(
+        Survey(frame, weight="w", household="hid"), pd.DataFrame({"zone": ["a"]}), [homes, old],
+        bounds=(1, 1), seed=1,
+    )  # fmt: skip
+    made = result.survey.frame.set_index("hid")["count"]
+    assert made.reindex(np.arange(40)).tolist() == weights.tolist()
+    assert result.controls["achieved"].tolist()[1] == weights[frame["old"] == 1].sum()
