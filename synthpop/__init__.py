@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from synthpop.datasets.demo import load_demo_population as load_demo_population
     from synthpop.evaluation.assess_fit import assess_fit as assess_fit
     from synthpop.evaluation.check_rules import check_rules as check_rules
+    from synthpop.evaluation.combinations import compare_combinations as compare_combinations
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
     from synthpop.evaluation.guessed_draws import guessed_draws as guessed_draws
     from synthpop.microdata.formats.delimited import CsvOptions as CsvOptions
