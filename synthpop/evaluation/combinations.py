@@ -40,16 +40,16 @@ class Combinations(Result):
 
     def summary(self) -> str:
         """Return precision and recall, and what they mean, in sentences."""
-        rows = self.table.set_index("combinations")
-        everything = rows.loc["all"]
+        rows = {row["combinations"]: row for row in self.table.to_dict("records")}
+        everything = rows["all"]
         text = (
             f"{percent(everything['precision'])} of the persons have a combination of "
             f"{len(self.columns)} variables that the true population has (precision); "
             f"{percent(everything['recall'])} of the true persons have one that this population "
             f"has (recall); F1 {everything['f1']:.3f}."
         )
-        if "new" in rows.index:
-            new = rows.loc["new"]
+        if "new" in rows:
+            new = rows["new"]
             made, both, true = (count(int(new[name])) for name in ("made", "both", "true"))
             text += (
                 f" Of {made} combinations that the survey lacks {both} are true; the true "
