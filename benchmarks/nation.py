@@ -4,7 +4,7 @@
     python -m benchmarks.nation 0.1 processes:2  # two workers
     nice python -m benchmarks.nation 1 processes:2 /data/nation  # all; goes on if stopped
 
-Zones lie in counties and states. Each zone has 31 totals that households and persons meet, each
+Zones lie in counties and states. Each zone has 32 totals of households and persons, each
 county five and each state four more. The truth is invented: zones differ in size, age and income;
 the survey is one household in fifty of each region of a hundred zones, which keeps its households.
 """
@@ -31,7 +31,7 @@ def truth(zones: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
     n = len(zones) * HOUSEHOLDS
     zone = np.repeat(np.arange(len(zones)), HOUSEHOLDS)
     rich, young = rng.normal(0, 0.6, len(zones))[zone], rng.normal(0, 0.5, len(zones))[zone]
-    size = 1 + rng.binomial(4, np.clip(0.35 + 0.1 * young, 0.05, 0.9))
+    size = 1 + rng.binomial(4, np.clip(0.381 + 0.1 * young, 0.05, 0.9))
     wealth = np.clip(np.round(2.5 + rich + rng.normal(0, 1.2, n)), 0, 5).astype(np.int8)
     dwelling = np.clip(np.round(1 + 0.4 * rich + rng.normal(0, 0.7, n)), 0, 2).astype(np.int8)
     persons = np.repeat(np.arange(n), size)
