@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.populationsim import invent
 from synthpop.cli import app
 from synthpop.microdata.messages.errors import InputError
 from synthpop.runfiles.populationsim import evaluate, read_zone_folder
@@ -241,3 +242,19 @@ def test_expansion_factors_hold_where_they_are_of_the_zones(tmp_path: Path) -> N
     assert least[0] < 16 <= least[1] < 25 <= least[2]
     assert most[0] > 40 >= most[1] > 38 >= most[2]
     assert set(free.tables(result)["synthetic_households.csv"]) >= {"REGION", "PUMA", "NP"}
+
+
+def test_a_folder_of_the_shape_of_calm_is_met_control_by_control(tmp_path: Path) -> None:
+    """31 controls at three geographies that one population meets, from a seed of one in twenty."""
+    invent(tmp_path / "calm", 40)
+    outcome = CliRunner().invoke(app, ["zones", str(tmp_path / "calm"), "--seed", "1"])
+    assert outcome.exit_code == 0, outcome.output
+    gaps = {}
+    for area, areas in (("TAZ", 40), ("TRACT", 5), ("REGION", 1)):
+        table = pd.read_csv(tmp_path / "calm" / "output" / f"final_summary_{area}.csv")
+        assert len(table) == areas
+        for name in table.columns[table.columns.str.endswith("_diff")]:
+            gaps[name.removesuffix("_diff")] = table[name].abs().max()
+    assert len(gaps) == 31
+    assert all(not gap for name, gap in gaps.items() if not name.startswith(("OSUTAG", "OCCP")))
+    assert max(gaps.values()) <= 1  # students of zones and occupations of the region
