@@ -32,6 +32,7 @@ input_table_list:
   - {tablename: geo_cross_walk, filename: walk.csv}
   - {tablename: TAZ_control_data, filename: taz.csv}
   - {tablename: REGION_control_data, filename: region.csv}
+output_tables: {action: include, tables: [expanded_household_ids]}
 output_synthetic_population:
   household_id: household_id
   households: {filename: synthetic_households.csv, columns: [NP]}
@@ -78,6 +79,10 @@ def test_a_folder_is_balanced_and_written_by_the_command(tmp_path: Path) -> None
     persons = pd.read_csv(folder / "output" / "synthetic_persons.csv")
     assert households["TAZ"].value_counts().to_dict() == {10: 50, 11: 70, 20: 90}
     assert set(households.columns) == {"household_id", "REGION", "PUMA", "TAZ", "NP"}
+    expanded = pd.read_csv(folder / "output" / "final_expanded_household_ids.csv")
+    assert expanded.columns.tolist() == ["TAZ", "PUMA", "REGION", "hh_id"]
+    seed = pd.read_csv(folder / "data" / "h.csv").set_index("SERIALNO")["NP"]
+    assert expanded["hh_id"].map(seed).tolist() == households["NP"].tolist()
     alone = households[households["NP"] == 1].groupby("TAZ").size()
     assert alone.to_dict() == {10: 20, 20: 30}
     assert persons.groupby("household_id").size().tolist() == households["NP"].tolist()
