@@ -31,6 +31,17 @@ class TravelTables:
     persons : DataFrame, one row per person
     separator : str
         Between the columns of the CSV files that the model reads.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> people = pd.DataFrame({"hid": [1], "zone": "z", "age": 30, "sex": "male", "studies": False,
+    ...                        "employed": True, "socioprofessional_class": 3,
+    ...                        "number_of_vehicles": 1})
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> travel_tables(people, "eqasim", household="hid", zone="zone").write(folder)
+    >>> sorted(file.name for file in folder.iterdir())
+    ['households.csv', 'persons.csv']
     """
 
     households: pd.DataFrame
