@@ -306,7 +306,7 @@ NOT_RUN = {
 }
 """Block, recipe and source that are not run -> the reason."""
 RUN = [(name, *cell) for name in BLOCKS for cell in CELLS if (name, *cell) not in NOT_RUN]
-WITH_PAGE = {"risk", "zones", "risk options", "persons alone", "run options", "report"}
+WITH_PAGE = {"risk", "zones", "risk options", "run options", "report"}
 TOTALS_WITH_PAGE = ("known totals, scaled", "minimal", "csv")
 """Blocks that are run by the command, with its page; the others without it."""
 
