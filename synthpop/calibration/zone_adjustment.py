@@ -37,6 +37,8 @@ from synthpop.microdata.messages.errors import ConvergenceWarning, Faults
 from synthpop.microdata.roles.survey import Survey, free_name
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
+BEFORE = "previous_household"
+
 
 @same_library
 def adjust_zones(
@@ -67,7 +69,8 @@ def adjust_zones(
     Returns
     -------
     ZoneHouseholds
-        `kept` is the number of households that stay where they are.
+        `kept` is the number of households that stay where they are. Where `household` is
+        ``zone_household`` (of a result), it becomes ``previous_household``.
 
     Raises
     ------
@@ -110,6 +113,9 @@ def adjust_zones(
     if pd.Series(lives).groupby(frame[household]).nunique().gt(1).any():
         faults.add(household, "a household lives in two zones", hint="Give them different numbers.")
     faults.raise_if_any()
+    if household == ALLOTTED:  # of a result of these functions: the result numbers anew
+        household = free_name(frame.columns, BEFORE)
+        frame = frame.rename(columns={ALLOTTED: household})
     weight = free_name(frame.columns, "w")
     further = {name: table[name].to_numpy()[lives] for name in table.columns}
     survey = Survey(frame.assign(**further, **{weight: 1.0}), weight=weight, household=household)
@@ -126,7 +132,8 @@ def adjust_zones(
     achieved = of_rows(problem, [problem.of_areas(k, of_zones) for k in range(len(problem.areas))])
     there = households_there(survey, table, zones, households).drop(columns=weight)
     levels = tuple(str(name) for name in table.columns)
-    controls = with_bands(table_of_gaps(items, achieved, achieved, levels), 0.0)
+    unbalanced = np.full(len(achieved), np.nan)
+    controls = with_bands(table_of_gaps(items, unbalanced, achieved, levels), 0.0)
     must = np.isinf(problem.importance[problem.control])
     met = not (np.abs(controls["gap"].to_numpy()[must]) >= 0.5).any()
     result = ZoneHouseholds(

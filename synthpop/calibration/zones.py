@@ -46,9 +46,9 @@ class ZoneHouseholds(Result):
         those of the geography, ``zone_household`` (its household ids) and ``count`` (its weights).
     controls : DataFrame
         One row per known total: margin, cell, level, geography and area (where it is a total of),
-        target, balanced (under the fractional weights), achieved (under the counts), gap
-        (achieved - target), relative_gap, band (the gap that is accepted) and within (whether it
-        is not exceeded).
+        target, balanced (under the fractional weights; missing where none were made), achieved
+        (under the counts), gap (achieved - target), relative_gap, band (the gap that is accepted)
+        and within (whether it is not exceeded).
     geography : tuple of str
         Columns of the geographies, the largest first; the last is the zone.
     seed : int
@@ -111,19 +111,24 @@ class ZoneHouseholds(Result):
 
     def conflict(self) -> str:
         """Name the totals that cannot be met together, those that are missed most first."""
-        table = self.controls
-        missed = (table["balanced"] - table["target"]).abs()
+        table, nearest = self.controls, "balanced" if self.kept is None else "achieved"
+        missed = (table[nearest] - table["target"]).abs()
         order = np.argsort(-(missed / table["target"].clip(lower=1.0)).to_numpy(), kind="stable")
         worst = [
             f"{row.margin}: {row.cell} (target {number(row.target, 6)}, nearest "
-            f"{number(row.balanced, 6)})"
-            for row in table.iloc[order[:3]].itertuples()
+            f"{number(row.nearest, 6)})"
+            for row in table.assign(nearest=table[nearest]).iloc[order[:3]].itertuples()
         ]
+        what = (
+            "The weights do not meet all totals: they contradict each other, or more iterations "
+            "are needed. The households are the nearest to all of them."
+            if self.kept is None
+            else "The households do not meet all totals: they contradict each other, or exchanges "
+            "of single households come no nearer."
+        )
         return (
-            f"The {'weights' if self.kept is None else 'households'} do not meet all totals: they "
-            "contradict each other, or more iterations are needed. The households are the nearest "
-            f"to all of them. Missed most: {'; '.join(worst)}. Give an importance to totals that "
-            "may be missed."
+            f"{what} Missed most: {'; '.join(worst)}. Give an importance to totals that may be "
+            "missed."
         )
 
     def borrowing(self) -> str:

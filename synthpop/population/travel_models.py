@@ -31,6 +31,17 @@ class TravelTables:
     persons : DataFrame, one row per person
     separator : str
         Between the columns of the CSV files that the model reads.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> people = pd.DataFrame({"hid": [1], "zone": "z", "age": 30, "sex": "male", "studies": False,
+    ...                        "employed": True, "socioprofessional_class": 3,
+    ...                        "number_of_vehicles": 1})
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> travel_tables(people, "eqasim", household="hid", zone="zone").write(folder)
+    >>> sorted(file.name for file in folder.iterdir())
+    ['households.csv', 'persons.csv']
     """
 
     households: pd.DataFrame
@@ -81,7 +92,7 @@ def travel_tables(
         agree, otherwise of persons).
     codes : dict, optional
         Column of the model -> value of the population -> code of the model. Values match by their
-        text (``1``, ``1.0`` and ``"1"`` are one).
+        text (``1``, ``1.0`` and ``"1"`` are one); ``""`` stands for a missing value.
 
     Returns
     -------
@@ -173,13 +184,19 @@ def _coded(
     """Return values as the codes of the model; notes values without a code."""
     if codes is None:
         return values.to_numpy()
-    known = {level_text(value): code for value, code in codes.items()}
+    known = {_text(value): code for value, code in codes.items()}
     cell, levels = pd.factorize(values.astype(object), use_na_sentinel=False)
-    absent = [str(level) for level in levels if level_text(level) not in known]
+    texts = [_text(level) for level in levels]
+    absent = [text for text in texts if text and text not in known]
     if absent:
         hint = "Give each value a code of the model."
         faults.add(name, f"no code for {', '.join(absent[:SHOWN])}", hint=hint)
-    return pd.Series([known.get(level_text(level)) for level in levels]).to_numpy()[cell]
+    return pd.Series([known.get(text) for text in texts], dtype=object).to_numpy()[cell]
+
+
+def _text(value: Any) -> str:
+    """Return a value as text, a missing one as nothing."""
+    return "" if pd.isna(value) else level_text(value)
 
 
 def _check(faults: Faults, made: pd.DataFrame, reads: _Model) -> None:

@@ -21,6 +21,7 @@ from synthpop.microdata.roles.survey import Survey
 HOUSEHOLD = "household_of_seed"
 CONTROL_COLUMNS = ("target", "geography", "seed_table", "importance", "control_field", "expression")
 LONGEST_EXPRESSION = 2_000
+EXPANDED = "expanded_household_ids"
 EXPANSION = {
     "min_expansion_factor": 0.0,
     "max_expansion_factor": np.inf,
@@ -92,6 +93,9 @@ class ZoneFolder:
             tables[str(of_kind.get("filename", f"synthetic_{kind}.csv"))] = rows[
                 [*first, *(column for column in columns if column not in first)]
             ].reset_index(drop=True)
+        if EXPANDED in self.settings.get("output_tables", {}).get("tables", []):
+            key = str(self.settings["household_id_col"])
+            tables[f"final_{EXPANDED}.csv"] = households[[*places[::-1], key]]
         for area, part in result.controls.groupby(result.controls["cell"].str.partition(" ")[0]):
             wide = part.assign(id=part["cell"].str.partition(" ")[2]).pivot_table(
                 index="id", columns="margin", values=["target", "achieved"], sort=False

@@ -111,6 +111,16 @@ def test_seed_and_conflicts() -> None:
     assert result.controls["achieved"].tolist()[0] == 4
 
 
+def test_a_result_is_adjusted_again() -> None:
+    frame = people()
+    first = Margin(pd.DataFrame({"zone": [0], "total": [12]}), level="household")
+    made = adjust_zones(frame, ZONES, first, household="hid", seed=1).persons()
+    more = Margin(pd.DataFrame({"zone": [0], "total": [14]}), level="household")
+    again = adjust_zones(made, ZONES, more, household="zone_household", seed=1)
+    assert again.kept == 62
+    assert again.persons()["previous_household"].nunique() <= 62
+
+
 def test_faults() -> None:
     frame = people()
     homes = Margin(pd.DataFrame({"zone": [0], "total": [4]}), level="household")

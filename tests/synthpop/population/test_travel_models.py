@@ -105,3 +105,14 @@ def test_a_published_population_of_activitysim_comes_back() -> None:
     assert made.households["num_workers"].tolist() == wanted["workers"].tolist()
     assert made.persons["ptype"].tolist() == persons["ptype"].tolist()
     assert made.persons["PNUM"].tolist() == persons["PNUM"].tolist()
+
+
+def test_a_missing_value_may_have_a_code() -> None:
+    """Children whom no survey asks for their school."""
+    school = PEOPLE["school"].where(PEOPLE["AGEP"] > 16, None)
+    people = PEOPLE.assign(school=school)
+    codes = {"sex": CODES["sex"], "pstudent": {**CODES["pstudent"], "": 3}}
+    made = travel_tables(people, household="hid", zone="taz", columns=NAMES, codes=codes)
+    assert made.persons["pstudent"].tolist() == [3, 2, 3, 1]
+    with pytest.raises(InputError, match="pstudent: has missing values"):
+        travel_tables(people, household="hid", zone="taz", columns=NAMES, codes=CODES)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.populationsim import invent
 from synthpop.cli import app
 from synthpop.microdata.messages.errors import InputError
 from synthpop.runfiles.populationsim import evaluate, read_zone_folder
@@ -31,6 +32,7 @@ input_table_list:
   - {tablename: geo_cross_walk, filename: walk.csv}
   - {tablename: TAZ_control_data, filename: taz.csv}
   - {tablename: REGION_control_data, filename: region.csv}
+output_tables: {action: include, tables: [expanded_household_ids]}
 output_synthetic_population:
   household_id: household_id
   households: {filename: synthetic_households.csv, columns: [NP]}
@@ -77,6 +79,10 @@ def test_a_folder_is_balanced_and_written_by_the_command(tmp_path: Path) -> None
     persons = pd.read_csv(folder / "output" / "synthetic_persons.csv")
     assert households["TAZ"].value_counts().to_dict() == {10: 50, 11: 70, 20: 90}
     assert set(households.columns) == {"household_id", "REGION", "PUMA", "TAZ", "NP"}
+    expanded = pd.read_csv(folder / "output" / "final_expanded_household_ids.csv")
+    assert expanded.columns.tolist() == ["TAZ", "PUMA", "REGION", "hh_id"]
+    seed = pd.read_csv(folder / "data" / "h.csv").set_index("SERIALNO")["NP"]
+    assert expanded["hh_id"].map(seed).tolist() == households["NP"].tolist()
     alone = households[households["NP"] == 1].groupby("TAZ").size()
     assert alone.to_dict() == {10: 20, 20: 30}
     assert persons.groupby("household_id").size().tolist() == households["NP"].tolist()
@@ -241,3 +247,19 @@ def test_expansion_factors_hold_where_they_are_of_the_zones(tmp_path: Path) -> N
     assert least[0] < 16 <= least[1] < 25 <= least[2]
     assert most[0] > 40 >= most[1] > 38 >= most[2]
     assert set(free.tables(result)["synthetic_households.csv"]) >= {"REGION", "PUMA", "NP"}
+
+
+def test_a_folder_of_the_shape_of_calm_is_met_control_by_control(tmp_path: Path) -> None:
+    """31 controls at three geographies that one population meets, from a seed of one in twenty."""
+    invent(tmp_path / "calm", 40)
+    outcome = CliRunner().invoke(app, ["zones", str(tmp_path / "calm"), "--seed", "1"])
+    assert outcome.exit_code == 0, outcome.output
+    gaps = {}
+    for area, areas in (("TAZ", 40), ("TRACT", 5), ("REGION", 1)):
+        table = pd.read_csv(tmp_path / "calm" / "output" / f"final_summary_{area}.csv")
+        assert len(table) == areas
+        for name in table.columns[table.columns.str.endswith("_diff")]:
+            gaps[name.removesuffix("_diff")] = table[name].abs().max()
+    assert len(gaps) == 31
+    assert all(not gap for name, gap in gaps.items() if not name.startswith(("OSUTAG", "OCCP")))
+    assert max(gaps.values()) <= 1  # students of zones and occupations of the region
