@@ -98,7 +98,7 @@ def fit_model(model: Any, design: ModelDesign, seed: int) -> Any:
         )
     if isinstance(model, str) and model in MODELS:
         return MODELS[model][0](d.digits, d.classes, d.weights, d.sizes, d.n_classes)
-    predictors = PredictorCodes(d.digits, d.sizes, d.ordered, d.numbers)
+    predictors = PredictorCodes(d.digits, d.sizes, d.ordered, d.numbers, d.units)
     return fit_learner(model, predictors, d.classes, d.weights, d.n_classes, seed)
 
 

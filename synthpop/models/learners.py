@@ -26,8 +26,8 @@ import numpy as np
 from synthpop.microdata.messages.text import percent
 from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.numeric_predictors import Numbers, are_seen, learner_columns, levels_seen
+from synthpop.models.smoothed_tree import SMALLEST_LEAF, SmoothedTree
 
-SMALLEST_LEAF = 5
 N_TREES = 100
 NO_VALUE = 0  # the class of a missing value
 FEWEST_ALIKE = 20  # persons of a level who show that it has no values, or that it always has
@@ -67,8 +67,9 @@ def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = 
     from sklearn.base import clone
 
     if isinstance(model, str) and model == "tree":
-        grown = tree.DecisionTreeRegressor if of_numbers else tree.DecisionTreeClassifier
-        return grown(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
+        if not of_numbers:
+            return SmoothedTree(random_state=seed)
+        return tree.DecisionTreeRegressor(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
     if isinstance(model, str) and model == "forest":
         forest = ensemble.RandomForestRegressor if of_numbers else ensemble.RandomForestClassifier
         return forest(
@@ -94,6 +95,8 @@ class PredictorCodes(NamedTuple):
     # for each predictor None, or the values of its digits: a number is a column of its values;
     # one that is missing somewhere has a further column
     numbers: Numbers = ()
+    # int array, shape (n,): sampling unit of each person, None: each is one
+    units: np.ndarray | None = None
 
 
 def fit_learner(
@@ -105,7 +108,7 @@ def fit_learner(
     seed: int,
 ) -> LearnerModel:
     """Fit a classifier; arguments as in `fit_multinomial`."""
-    digits, sizes, ordered, numbers = predictors
+    digits, sizes, ordered, numbers, units = predictors
     present = np.unique(classes)
     seen = levels_seen(digits, sizes, numbers)
     fitted = LearnerModel(
@@ -118,7 +121,9 @@ def fit_learner(
     shares = weights / weights.mean()
     note = ""
     with one_thread():
-        estimator = make_estimator(model, x.shape[1], seed).fit(x, classes, sample_weight=shares)
+        estimator = make_estimator(model, x.shape[1], seed)
+        groups = {"groups": units} if isinstance(estimator, SmoothedTree) else {}
+        estimator.fit(x, classes, sample_weight=shares, **groups)
         miss = missed_shares(estimator, x, classes, shares)
         if miss > LARGEST_MISS:
             note = f"predicted shares of classes miss those of the sample by {percent(miss)}"
