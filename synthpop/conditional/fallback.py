@@ -34,7 +34,7 @@ MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "multinomial": (fit_multinomial, predict_multinomial),
     "empirical": (fit_empirical, predict_empirical),
 }
-LEARNERS = ("tree", "forest", "boosting", "nested")
+LEARNERS = ("tree", "forest", "shrunk-tree", "boosting", "nested")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ import numpy as np
 from synthpop.microdata.messages.text import percent
 from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.numeric_predictors import Numbers, are_seen, learner_columns, levels_seen
-from synthpop.models.smoothed_tree import SMALLEST_LEAF, SmoothedTree
+from synthpop.models.shrunk_tree import SMALLEST_LEAF, ShrunkTree
 
 N_TREES = 100
 NO_VALUE = 0  # the class of a missing value
@@ -58,7 +58,7 @@ class LearnerModel:
 def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = False) -> Any:
     """Return a new classifier (`of_numbers`: regressor) for a name, or a copy of the one given.
 
-    model: "tree", "forest", "boosting" (classifiers only) or one of scikit-learn
+    model: "tree", "forest", "shrunk-tree" and "boosting" (classifiers only) or one of scikit-learn
     n_columns: a forest tries two thirds of them at each split (not their square root, which is one
         column where there are two or three)
     seed: set as ``random_state`` where the estimator has one and it is None
@@ -66,10 +66,11 @@ def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = 
     from sklearn import ensemble, tree
     from sklearn.base import clone
 
+    if isinstance(model, str) and model == "shrunk-tree":
+        return ShrunkTree(random_state=seed)
     if isinstance(model, str) and model == "tree":
-        if not of_numbers:
-            return SmoothedTree(random_state=seed)
-        return tree.DecisionTreeRegressor(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
+        grown = tree.DecisionTreeRegressor if of_numbers else tree.DecisionTreeClassifier
+        return grown(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
     if isinstance(model, str) and model == "forest":
         forest = ensemble.RandomForestRegressor if of_numbers else ensemble.RandomForestClassifier
         return forest(
@@ -122,7 +123,7 @@ def fit_learner(
     note = ""
     with one_thread():
         estimator = make_estimator(model, x.shape[1], seed)
-        groups = {"groups": units} if isinstance(estimator, SmoothedTree) else {}
+        groups = {"groups": units} if isinstance(estimator, ShrunkTree) else {}
         estimator.fit(x, classes, sample_weight=shares, **groups)
         miss = missed_shares(estimator, x, classes, shares)
         if miss > LARGEST_MISS:

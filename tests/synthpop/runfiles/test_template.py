@@ -240,7 +240,8 @@ def test_a_file_made_again_has_its_weights_and_its_codes_within_their_groups(
     )  # fmt: skip
     profile = profile_survey(frame, known={"weight": None})
     uses = {item.name: item.use for item in profile.columns}
-    assert profile.roles == {} and uses["weight"] == "continuous"
+    assert profile.roles == {}
+    assert uses["weight"] == "continuous"
     assert profile.column("occupation").within == "branch"
     assert simulation_order(list(profile.columns))[:2] == ["branch", "occupation"]
     file = tmp_path / "survey.parquet"
@@ -249,7 +250,8 @@ def test_a_file_made_again_has_its_weights_and_its_codes_within_their_groups(
     target.write_text(template_text(frame, profile, "survey.parquet"))
     fitted = load_runfile(target).pipeline().fit(load_runfile(target).read_survey(), seed=1)
     people = fitted.simulate(seed=1).frame()
-    assert len(people) == 3_000 and set(frame.columns) <= set(people.columns)
+    assert len(people) == 3_000
+    assert set(frame.columns) <= set(people.columns)
     assert (people["branch"].astype(str) == [f"b{int(c) % 7}" for c in people["occupation"]]).all()
 
 

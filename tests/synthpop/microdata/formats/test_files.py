@@ -32,7 +32,8 @@ def test_a_file_of_text_only_is_read_as_delimited_text_would_be(tmp_path: Path) 
     for name in ("survey.parquet", "survey.arrow", "survey.csv"):
         write_table(texts, tmp_path / name)
         frame = read_table(tmp_path / name)
-        assert frame["income"].sum() == sum(range(39)) and frame["income"].isna().sum() == 1
+        assert frame["income"].sum() == sum(range(39))
+        assert frame["income"].isna().sum() == 1
         write_table(frame, tmp_path / "again.csv")
         assert (tmp_path / "again.csv").read_text().splitlines()[-1] == "02-1,N"
     typed = texts.assign(n=1)

@@ -17,6 +17,7 @@ Computing 2, doi 10.1007/BF01889584; Agarwal et al. (2022), Hierarchical shrinka
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,17 @@ FEWEST_FOR_CHOICE = 100  # persons; with fewer the amount is `DEFAULT_AMOUNT`
 DEFAULT_AMOUNT = 5.0
 
 
-class SmoothedTree:
-    """A classification tree with the methods of scikit-learn's.
+@dataclass(eq=False)
+class ShrunkTree:
+    """A classification tree with the methods of scikit-learn's."""
 
-    amount: households by whose weight the node above counts; None: cross-validation chooses
-    """
-
-    def __init__(self, amount: float | None = None, random_state: int | None = None) -> None:
-        self.amount, self.random_state = amount, random_state
+    # households by whose weight the node above counts; None: cross-validation chooses
+    amount: float | None = None
+    random_state: int | None = None
+    chosen_: float | None = None  # the amount of the fit
+    classes_: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    tree_: Any = None  # fitted scikit-learn tree
+    shares_: np.ndarray | None = None  # float array, shape (nodes, R)
 
     def fit(
         self,
@@ -45,21 +49,22 @@ class SmoothedTree:
         y: np.ndarray,
         sample_weight: np.ndarray | None = None,
         groups: np.ndarray | None = None,
-    ) -> SmoothedTree:
+    ) -> ShrunkTree:
         """Grow the tree; `groups` are the households of the rows, by default each its own."""
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         self.classes_, codes = np.unique(y, return_inverse=True)
         units = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
         units, codes = units.reshape(-1), codes.reshape(-1)
-        self.chosen_ = self.amount
-        if self.chosen_ is None:
-            self.chosen_ = self._chosen(x, codes, weights, units)
+        amount = self.amount
+        if amount is None:
+            amount = self._chosen(x, codes, weights, units)
         self.tree_, nodes = self._grown(x, codes, weights, units)
-        self.shares_ = nodes.shares(self.chosen_)
+        self.chosen_, self.shares_ = amount, nodes.shares(amount)
         return self
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Return the probabilities of classes, shape (n, R)."""
+        assert self.shares_ is not None, "fit comes first"
         shares: np.ndarray = self.shares_[self.tree_.apply(x)]
         return shares
 
@@ -127,11 +132,11 @@ class Nodes:
         shares = self.frequencies.copy()
         for depth in range(1, int(self.depth.max(initial=0)) + 1):
             nodes = np.flatnonzero(self.depth == depth)
-            n, own = self.units[nodes][:, None].astype(float), self.frequencies[nodes]
+            n, own = self.units[nodes][:, None], self.frequencies[nodes]
             above = shares[self.above[nodes]]
             is_absent = (own == 0) & ((1.0 - above) ** n < LARGEST_CHANCE)
             possible = np.where(is_absent, 0.0, above)
             possible /= possible.sum(axis=1, keepdims=True)
-            shrunk = (n**2 * own + amount**2 * possible) / (n**2 + amount**2)
+            shrunk = (n * own + amount * possible) / (n + amount)
             shares[nodes] = np.where(n < FEWEST_UNITS, possible, shrunk)
         return shares
