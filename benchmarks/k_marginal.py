@@ -74,8 +74,8 @@ def k_marginal(
     by_area: three-way tables with the area; else two-way tables, the area a feature like others
     features: default: all of the target that are in the release, but `LEFT_OUT`
     """
-    names = features or [n for n in target if n in released and n not in LEFT_OUT]
-    left, right = (classed(side[list(names)], target[list(names)]) for side in (target, released))
+    names = [str(n) for n in features or target if n in released and n not in LEFT_OUT]
+    left, right = (classed(side[names], target[names]) for side in (target, released))
     if not by_area:
         return float(np.mean([_agreement(left, right, pair) for pair in combinations(names, 2)]))
     others = [name for name in names if name != AREA]
@@ -89,12 +89,12 @@ def k_marginal_of_nist(target: pd.DataFrame, released: pd.DataFrame) -> float:
     All features that the release has enter, and the two of a table are drawn with replacement, so
     that a feature is crossed with itself now and then.
     """
-    names = [name for name in target if name in released]
+    names = [str(name) for name in target if name in released]
     left, right = (classed(side[names], target[names]) for side in (target, released))
     others = [name for name in names if name != AREA]
     m = len(others)
-    crossed = sum(_agreement(left, right, p, AREA) for p in combinations(others, 2))
-    alone = sum(_agreement(left, right, (name,), AREA) for name in others)
+    crossed = np.sum([_agreement(left, right, pair, AREA) for pair in combinations(others, 2)])
+    alone = np.sum([_agreement(left, right, [name], AREA) for name in others])
     return float((2 * crossed + alone) / m**2)
 
 
@@ -109,8 +109,11 @@ def _agreement(
             c * size + side[name].to_numpy() for c, side in zip(cells, (left, right), strict=True)
         ]
     n_cells = 1 + max(int(c.max()) for c in cells)
-    areas = [0 if area is None else side[area].to_numpy() for side in (left, right)]
-    n_areas = 1 if area is None else 1 + max(int(a.max()) for a in areas)
+    if area is None:
+        areas = [np.zeros(len(side), dtype=np.int64) for side in (left, right)]
+    else:
+        areas = [side[area].to_numpy() for side in (left, right)]
+    n_areas = 1 + max(int(a.max()) for a in areas)
     shares, persons = [], []
     for c, a in zip(cells, areas, strict=True):
         counts = np.bincount(a * n_cells + c, minlength=n_areas * n_cells).reshape(n_areas, -1)

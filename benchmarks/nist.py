@@ -105,9 +105,8 @@ def row(name: str, target: pd.DataFrame, one: Made) -> dict[str, str]:
     """Return the numbers of a file as text."""
     frame = one.frame
     uniques, verbatim = returned(target, frame)
-    options = {"seed": SEED, "draws": 2}
-    repeated = replicated_uniques(target, frame, KEYS, **options).rate
-    disclosed = disco(target, frame, KEYS, SECRET, **options).rate
+    repeated = replicated_uniques(target, frame, KEYS, seed=SEED, draws=2).rate
+    disclosed = disco(target, frame, KEYS, SECRET, seed=SEED, draws=2).rate
     return {
         "file": name,
         "features": f"{frame.shape[1]} of {target.shape[1]}",
