@@ -17,6 +17,7 @@ stands in. This is recorded, as is any other classifier that misses them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -121,7 +122,9 @@ def fit_learner(
     x = _columns(digits, fitted)
     shares = weights / weights.mean()
     note = ""
-    with one_thread():
+    with one_thread(), warnings.catch_warnings():
+        # codes of a classification may have few persons each
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         estimator = make_estimator(model, x.shape[1], seed)
         groups = {"groups": units} if isinstance(estimator, ShrunkTree) else {}
         estimator.fit(x, classes, sample_weight=shares, **groups)

@@ -84,3 +84,11 @@ def test_a_saved_fit_has_the_tree(model: str, tmp_path: Path) -> None:
     fitted.save(tmp_path / "fit", accept="a test")
     again = load_fitted(tmp_path / "fit").simulate(seed=2).frame()
     assert again.equals(fitted.simulate(seed=2).frame())
+
+
+@pytest.mark.parametrize("model", ["tree", "shrunk-tree"])
+def test_codes_of_few_persons_each_are_no_warning(model: str) -> None:
+    digits, classes = np.arange(30)[:, None], np.arange(30) * 2 // 3
+    predictors = PredictorCodes(digits, [30], [True])
+    fitted = fit_learner(model, predictors, classes, np.ones(30), 20, 1)
+    assert len(fitted.classes) == 20
