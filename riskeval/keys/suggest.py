@@ -69,6 +69,19 @@ class RoleSuggestions(Result):
         """Categorical key variables."""
         return self._named("key")
 
+    def stand_ins(self) -> tuple[str, ...]:
+        """Return what a first plan takes for keys where none was recognised.
+
+        Categories; without any, the number with the fewest values.
+        """
+        others = [item for item in self.columns if item.n_values > 1]
+        others = [item for item in others if not item.name.endswith(KIND)]
+        few = min(FEW_NUMBERS, self.n_records / 2)
+        coded = [item for item in others if item.role == "none" and item.n_values <= few]
+        numbers = [item for item in others if item.role in ("none", "numeric")]
+        taken = coded or sorted(numbers, key=lambda item: item.n_values)[:1]
+        return () if self.keys else tuple(item.name for item in taken)
+
     @property
     def numeric(self) -> tuple[str, ...]:
         """Continuous key variables."""
@@ -253,8 +266,10 @@ def _role_of(name: str, reader: ColumnReader) -> ColumnRole:
     singles = float((column.value_counts() == 1).sum()) / n
     if match is not None:
         return _role_of_concept(column, *match)
-    if n_values == n and (not numeric or _whole(column)):
+    if n_values == n and (not numeric or reader.are_ids(name)):
         return _column(column, "identifier", message("unique in every record"))
+    if reader.is_further_id(name):
+        return _column(column, "identifier", message("a further id"))
     if numeric and n_values > FEW_NUMBERS and singles > NEARLY_UNIQUE:
         why = message(
             "{share} of the records have a value that no other has", share=percent(singles, 0)
@@ -292,7 +307,7 @@ def _role_of_concept(column: pd.Series, concept: Concept, evidence: str) -> Colu
             message("named like {concept}, with {n} values only", concept=concept.name, n=n_values),
         )
     if role == "key" and n_values > MOST_LEVELS:
-        if numeric and not _whole(column):
+        if numeric and (not _whole(column) or not (concept.is_codes or concept.of_time)):
             return _column(
                 column,
                 "numeric",

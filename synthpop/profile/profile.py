@@ -157,6 +157,9 @@ class _Profiler(SurveyReader):
             return None
         x, y = self.numbers[other], self.numbers[name]
         if x is not None:
+            if y is None and self.frame[name].notna().all():  # the text of a code
+                limits = dependence.class_limits(self.frame[name], x)
+                return None if limits is None else {"breaks": limits[0], "labels": limits[1]}
             text = None if y is None else dependence.linear_expression(x, y, word(other))
             return None if text is None else {"expression": text}
         pairs = self.frame[[other, name]].drop_duplicates().dropna()
@@ -460,12 +463,10 @@ def _fill_structure(columns: dict[str, ColumnProfile]) -> None:
     """Let the first category stand in the structure where neither age nor sex is known."""
     if any(item.use == "structure" for item in columns.values()):
         return
-    for name, item in columns.items():
-        if item.use == "categorical":
-            columns[name] = replace(
-                item, use="structure", why=message("neither age nor sex was recognised")
-            )
-            return
+    coded = [item for item in columns.values() if item.use == "categorical"]
+    for item in sorted(coded, key=lambda item: item.nested)[:1]:
+        why = message("neither age nor sex was recognised")
+        columns[item.name] = replace(item, use="structure", why=why)
 
 
 def simulation_order(columns: list[ColumnProfile]) -> list[str]:

@@ -19,9 +19,13 @@ from synthpop.microdata.reading.households import (
 )
 from synthpop.microdata.reading.kinds import (
     ENOUGH_FOR_YEARS,
+    FEW_NUMBERS,
+    MOST_CODES,
+    ROWS_A_CODE,
     are_whole,
     are_years,
     look_like_codes,
+    look_like_ids,
     may_be_ages,
     number_column,
     run_as_ages,
@@ -32,6 +36,7 @@ from synthpop.microdata.reading.lexicon import (
     BIRTH_NAME,
     CONCEPTS,
     HOUSEHOLD_NAME,
+    ID_NAME,
     OF_HOUSEHOLDS,
     ROLES,
     SEX,
@@ -42,7 +47,7 @@ from synthpop.microdata.reading.lexicon import (
     levels_say,
     named_or_containing,
 )
-from synthpop.microdata.reading.partitions import codes_of
+from synthpop.microdata.reading.partitions import codes_of, mapping_of, same_partition
 
 MOST_SEXES = 4
 MOST_WEIGHT, MOST_SCALES = 200, 20  # times the smallest one; distinct values
@@ -140,8 +145,37 @@ class ColumnReader:
         found = self.concept(name)
         if found is not None and found[0].role == "numeric":
             return False
+        if self._tells_texts(name):
+            return True
         is_classification = found is not None and found[0].is_codes
         return (is_classification and bool(np.nanmin(values) >= 0)) or look_like_codes(values)
+
+    def _tells_texts(self, name: str) -> bool:
+        """Whether each number stands for a text of another column, as the number of a firm."""
+        n_codes = int(self.codes[name].max()) + 1
+        if not FEW_NUMBERS < n_codes <= min(MOST_CODES, len(self.frame) / ROWS_A_CODE):
+            return False
+        return any(
+            self.numbers[other] is None
+            and n_codes >= codes.max() + 1 > n_codes / 2
+            and (same_partition(codes, self.codes[name]) or mapping_of(codes, self.codes[name]))
+            for other, codes in self.codes.items()
+        )
+
+    def are_ids(self, name: str) -> bool:
+        """Whether whole numbers that occur once each are ids, not amounts."""
+        values, found = self.numbers[name], self.concept(name)
+        if values is None or (found is not None and found[0].role == "numeric"):
+            return False
+        return ID_NAME.search(words_of(name)) is not None or look_like_ids(values)
+
+    def is_further_id(self, name: str) -> bool:
+        """Whether a column without a role is named like the ids of households or persons."""
+        if name in self.roles.values() or int(self.codes[name].max()) < MOST_LEVELS_READ:
+            return False
+        named = (columns_named_for(role, [name]) for role in ("household", "person"))
+        values = self.numbers[name]
+        return any(named) and (values is None or are_whole(values))
 
     # households
 

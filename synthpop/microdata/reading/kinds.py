@@ -14,6 +14,10 @@ FEWEST_YEARS, ENOUGH_FOR_YEARS = 40, 400  # distinct whole ages, of so many pers
 OLD_AT_LEAST, YOUNG_AT_MOST, MOST_OF_AN_AGE = 70, 18, 0.06  # of ages that no name tells
 ROWS_A_CODE, MOST_CODES = 5, 2_000
 UNEVEN, MOST_HEAPED, MOST_SMOOTH = 5.0, 0.2, 0.65
+WIDEST_STEP, LEAST_UNIFORM = (
+    20,
+    0.1,
+)  # of ids in any order: mean step; distance from a straight line
 
 
 def number_column(column: pd.Series) -> np.ndarray | None:
@@ -92,6 +96,29 @@ def look_like_codes(values: np.ndarray) -> bool:
     uneven = np.mean((inner[1:-1] - mean) ** 2 / (1.5 * np.maximum((inner[1:-1] + mean) / 2, 0.5)))
     smooth = float(np.corrcoef(np.log(inner[1:]), np.log(inner[:-1]))[0, 1])
     return bool(uneven > UNEVEN and abs(heaped) < MOST_HEAPED and not smooth > MOST_SMOOTH)
+
+
+def look_like_ids(values: np.ndarray) -> bool:
+    """Whether whole numbers, each of which occurs once, are ids and not amounts.
+
+    Ids are in order, have the same number of digits, or lie close and evenly.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> amounts = np.unique(rng.lognormal(9, 1, 2000).round())
+    >>> look_like_ids(rng.permutation(500) + 1.0), look_like_ids(rng.permutation(amounts))
+    (True, False)
+    """
+    if not are_whole(values) or len(np.unique(values)) < len(values):
+        return False
+    ordered = np.sort(values)
+    low, high = float(ordered[0]), float(ordered[-1])
+    if np.array_equal(ordered, values) or (low > 0 and len(f"{low:.0f}") == len(f"{high:.0f}")):
+        return True
+    even = np.linspace(0.0, 1.0, len(values))
+    distance = float(np.max(np.abs((ordered - low) / (high - low) - even)))
+    return high - low < WIDEST_STEP * len(values) and distance < LEAST_UNIFORM
 
 
 def texts_among_numbers(column: pd.Series) -> list[str]:
