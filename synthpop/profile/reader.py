@@ -12,10 +12,10 @@ from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.dictionary import toml_value
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
-from synthpop.microdata.messages.text import join, number, plural
+from synthpop.microdata.messages.text import number, plural
 from synthpop.microdata.reading.columns import ColumnReader
 from synthpop.microdata.reading.households import is_member_number
-from synthpop.microdata.reading.kinds import FEW_NUMBERS, MOST_CODES, are_whole, texts_among_numbers
+from synthpop.microdata.reading.kinds import FEW_NUMBERS, MOST_CODES, are_whole
 from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 from synthpop.profile.columns import ColumnProfile
 
@@ -97,11 +97,6 @@ class SurveyReader(ColumnReader):
             return ColumnProfile(name, "continuous", why, note=note)
         if n_values > most:
             why = message("{n} levels: too many to model; group them first", n=number(n_values))
-            if values is None and (codes_of_missing := texts_among_numbers(column)):
-                why = message(
-                    "numbers with codes for missing: declare {codes} in [survey.csv] missing",
-                    codes=join(codes_of_missing),
-                )
             return ColumnProfile(name, message("left out"), why)
         if n_values > MOST_LEVELS:
             why = message("{n} codes, drawn within their groups", n=number(n_values))

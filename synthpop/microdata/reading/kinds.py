@@ -8,7 +8,7 @@ import pandas as pd
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.parameters import LARGEST
 
-FEW_NUMBERS, MOST_TEXT_CODES = 30, 6
+FEW_NUMBERS = 30
 OLDEST, FEWEST_AGES = 125, 20
 FEWEST_YEARS, ENOUGH_FOR_YEARS = 40, 400  # distinct whole ages, of so many persons
 OLD_AT_LEAST, YOUNG_AT_MOST, MOST_OF_AN_AGE = 70, 18, 0.06  # of ages that no name tells
@@ -119,11 +119,3 @@ def look_like_ids(values: np.ndarray) -> bool:
     even = np.linspace(0.0, 1.0, len(values))
     distance = float(np.max(np.abs((ordered - low) / (high - low) - even)))
     return high - low < WIDEST_STEP * len(values) and distance < LEAST_UNIFORM
-
-
-def texts_among_numbers(column: pd.Series) -> list[str]:
-    """Return the few texts among many numbers, as refused and not known; none for other columns."""
-    levels = pd.Series(column.dropna().unique()).astype(str)
-    others = levels[pd.to_numeric(levels, errors="coerce").isna()]
-    few = 0 < len(others) <= MOST_TEXT_CODES < FEW_NUMBERS < len(levels) - len(others)
-    return sorted(others) if few else []
