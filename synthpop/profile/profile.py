@@ -231,7 +231,7 @@ class _Profiler(SurveyReader):
                 continue
             if other not in orders:
                 orders[other] = np.argsort(values, kind="stable")
-            if not dependence.may_be_classes(codes[orders[other]]):
+            if not dependence.may_be_classes(codes, orders[other]):
                 continue
             limits = dependence.class_limits(self.frame[name], values)
             if limits is None:
