@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.frame.checks import as_unique_frame
+from synthpop.microdata.frame.frames import has_time_of_day, is_date
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
@@ -19,6 +20,7 @@ from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.reading.partitions import mapping_of
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
+from synthpop.profile.dates import offset_of_date
 from synthpop.profile.household_sums import household_sums, word
 from synthpop.profile.reader import MOST_LEVELS, SurveyReader, joined_notes
 
@@ -126,6 +128,7 @@ class _Profiler(SurveyReader):
             split_by={total: self._split_by(columns, parts) for total, parts in totals.items()},
             small_strata=self._small_strata(),
             questions=tuple(self.questions()),
+            offsets=self._offsets(columns),
         )
 
     # columns that follow from others
@@ -422,6 +425,21 @@ class _Profiler(SurveyReader):
                 predictors[name] = tuple(chosen)
                 earlier.append((name, coded[name]))
         return predictors
+
+    def _offsets(self, columns: dict[str, ColumnProfile]) -> dict[str, str]:
+        """Return what each date lies near; see `dates.offset_of_date`."""
+        age = self.years if self.survey_year is None else None
+        earlier: dict[str, np.ndarray] = {}
+        found: dict[str, str] = {}
+        for name in simulation_order(list(columns.values())):
+            values = self.numbers[name]
+            if values is None or not is_date(self.frame[name]):
+                continue
+            if not has_time_of_day(self.frame[name]):
+                offset = offset_of_date(values, earlier, age, word(str(self.age)))
+                found |= {} if offset is None else {name: offset}
+                earlier[name] = values
+        return found
 
     def _are_asked_together(self, name: str, other: str) -> bool:
         """Whether two columns are missing for the same persons, or of households alike."""

@@ -10,6 +10,7 @@ import pandas as pd
 from synthpop.microdata.formats.labelled import plain_code
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.dictionary import toml_value
+from synthpop.microdata.frame.frames import is_date
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
 from synthpop.microdata.messages.text import number, plural
@@ -74,10 +75,6 @@ class SurveyReader(ColumnReader):
             unique = len(codes) > FEW_NUMBERS and self.are_ids(name)
         if unique and name not in (self.age, self.sex):
             return ColumnProfile(name, message("left out"), message("an id: unique in every row"))
-        if pd.api.types.is_datetime64_any_dtype(column.dtype):
-            return ColumnProfile(
-                name, message("left out"), message("a date: derive a number or classes from it")
-            )
         if name in (self.age, self.sex):
             return ColumnProfile(name, "structure", message("copied with the household"))
         if self.is_further_id(name):
@@ -89,11 +86,12 @@ class SurveyReader(ColumnReader):
         is_amount = values is not None and (n_values > FEW_NUMBERS or not are_whole(values))
         is_amount = is_amount and n_values > 1  # else a box that some have ticked
         most = max(FEWEST_LEVELS, min(MOST_CODES, len(column) / ROWS_A_LEVEL))
-        is_amount = is_amount or (values is not None and n_values > most)
+        is_amount = is_amount or is_date(column) or (values is not None and n_values > most)
         if values is not None and is_amount and not self.are_codes(name):
             possible = POSSIBLE_WEIGHT if self.may_be_weight(name) else ""
             note = joined_notes(_missing_codes(values), possible)
-            why = message("a number with {n} values", n=number(n_values))
+            text = "a date with {n} values" if is_date(column) else "a number with {n} values"
+            why = message(text, n=number(n_values))
             return ColumnProfile(name, "continuous", why, note=note)
         if n_values > most:
             why = message("{n} levels: too many to model; group them first", n=number(n_values))

@@ -15,7 +15,7 @@ from synthpop.microdata.formats.atomic import relative_path
 from synthpop.microdata.formats.files import DELIMITED, read_with_kinds
 from synthpop.microdata.formats.labelled import UserMissing, plain_code
 from synthpop.microdata.frame.dictionary import toml_value
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join
@@ -340,8 +340,9 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
         if item.use == "categorical":
             lines += _categorical(item, predictors)
         else:
-            group = _means_by(frame, profile, name, predictors)
-            lines += _continuous(frame[name], item, predictors, group)
+            offset = profile.offsets.get(name)
+            group = None if offset else _means_by(frame, profile, name, predictors)
+            lines += _continuous(frame[name], item, predictors, group, offset)
             lines += _derived_from(name, profile)
     for name in order:
         if profile.column(name).use == "categorical":
@@ -403,7 +404,7 @@ def _means_by(
 ) -> str | None:
     """Return the categorical predictor that tells most of the mean of a number."""
     coded = [item.name for item in profile.with_use("categorical") if item.name in predictors]
-    values = frame[name].to_numpy(dtype=np.float64)
+    values = as_numbers(frame[name])
     best, most = None, LEAST_SHARE_NAMED
     for predictor in coded:
         codes = pd.factorize(frame[predictor].where(frame[name].notna()))[0]
@@ -420,18 +421,28 @@ def _means_by(
 
 
 def _continuous(
-    column: pd.Series, item: ColumnProfile, predictors: Sequence[str], group: str | None
+    column: pd.Series,
+    item: ColumnProfile,
+    predictors: Sequence[str],
+    group: str | None,
+    offset: str | None,
 ) -> list[str]:
-    values: np.ndarray = column.dropna().to_numpy(dtype=np.float64)
+    values = as_numbers(column.dropna())
     largest = float(values.max())
     positive = values[values > 0]
     lines = [*_reasons(item), "[[stage]]", 'type = "continuous"', f"name = {quoted(item.name)}",
              f"predictors = {listed(predictors)}"]  # fmt: skip
-    heavy = len(positive) >= FEWEST_FOR_TAIL and largest > TAIL_RATIO * np.quantile(positive, 0.95)
+    heavy = (
+        not is_date(column)
+        and len(positive) >= FEWEST_FOR_TAIL
+        and largest > TAIL_RATIO * np.quantile(positive, 0.95)
+    )
     if heavy:
         cap = rounded_up(ABOVE_LARGEST * largest)
         lines.append("# a Pareto tail in the top class, up to the largest value that may be drawn")
         lines.append(f'method = {{type = "binned", tail = "gpd", upper = {cap!r}}}')
+    if offset is not None:
+        lines.append(f"offset = {quoted(offset)}     # it is drawn as so many days from there")
     if group is not None and item.together != "shared":
         lines.append(f"means_by = {quoted(group)}     # its means by this category are calibrated")
     return [*lines, *_household(item), ""]

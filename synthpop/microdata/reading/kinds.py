@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
 from synthpop.microdata.messages.parameters import LARGEST
 
 FEW_NUMBERS = 30
@@ -23,9 +23,9 @@ WIDEST_STEP, LEAST_UNIFORM = (
 def number_column(column: pd.Series) -> np.ndarray | None:
     """Return a numeric column as float64, NaN where it is missing; None for another kind.
 
-    Immense numbers, which cannot be added up, are another kind.
+    Dates are days or seconds since 1970; immense numbers, which cannot be added up, another kind.
     """
-    if not is_number(column):
+    if not (is_number(column) or is_date(column)):
         return None
     values = as_numbers(column)
     size = np.abs(values)
