@@ -13,7 +13,7 @@ from riskeval.keys.table import tabulate
 from synthpop.microdata.formats.labelled import KIND
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
@@ -285,6 +285,9 @@ def _role_of(name: str, reader: ColumnReader) -> ColumnRole:
             "a number with {n} values; a numeric key if known to outsiders", n=count(n_values)
         )
         return _column(column, "none", why)
+    if is_date(column) and n_values > FEW_NUMBERS:
+        why = message("a date with {n} values: recode it before you release it", n=count(n_values))
+        return _column(column, "identifier" if n_values > n * NEARLY_UNIQUE else "none", why)
     if not numeric and n_values > max(MOST_LEVELS, n * NEARLY_UNIQUE):
         why = message("text with {n} values: read it before you release it", n=count(n_values))
         return _column(column, "identifier", why)

@@ -263,7 +263,7 @@ def _check_numbers(source: PopulationChunks, numbers: Sequence[str]) -> None:
         return
     faults = Faults("assess_fit")
     for name in numbers:
-        if not pd.api.types.is_numeric_dtype(source.data[name].dtype):
+        if not has_numbers(source.data[name]):
             what = f"is a number in the survey and {source.data[name].dtype} in the population"
             faults.add(name, what, hint="Convert one of them.")
     faults.raise_if_any()

@@ -25,8 +25,10 @@ LEAST_SPLIT = 0.75  # share of the totals that are zero or have parts at all
 def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> bool:
     """Whether a column tells nothing beyond another: equal, one to one, or a multiple of it."""
     a, b = codes[name], codes[other]
-    if a.max(initial=0) + 1 <= len(frame) / LARGEST_COPY:
-        return a.max(initial=0) > 0 and same_partition(a, b)
+    if a[0] != b[0] or a[-1] != b[-1]:  # in the order in which values occur
+        return False
+    if (largest := a.max(initial=0)) + 1 <= len(frame) / LARGEST_COPY:
+        return largest > 0 and same_partition(a, b)
     if not (is_number(frame[name]) and is_number(frame[other])):
         return False
     x, y = as_numbers(frame[name]), as_numbers(frame[other])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lstsq
 
 from synthpop.microdata.frame.names import RESERVED
 from synthpop.microdata.messages.message import message
@@ -19,7 +20,7 @@ ROUNDING = 1e-6  # of the largest value
 NEAR_WHOLE = 0.02  # coefficients this near to -1, 0 or 1 are meant to be it
 ALIKE = 0.2  # correlation of members from which on a number may hold sums over the household
 FEWEST_ROWS, ROWS_A_TERM = 50, 3
-ROWS_A_COLUMN = 4  # rows that tell whether the others need a look
+ROWS_A_COLUMN = 2  # rows that tell whether the others need a look
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,8 @@ def _signs(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 def _signs_in(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     nothing = np.zeros(matrix.shape[1])
     scale = np.maximum(np.abs(matrix).max(axis=0), np.finfo(float).tiny)
-    coefficients = np.linalg.lstsq(matrix / scale, values, rcond=1e-10)[0] / scale
+    found = lstsq(matrix / scale, values, cond=1e-10, lapack_driver="gelsy", check_finite=False)
+    coefficients = found[0] / scale
     signs: np.ndarray = np.rint(coefficients)
     if np.any(np.abs(coefficients - signs) > NEAR_WHOLE) or np.any(np.abs(signs) > 1):
         return nothing

@@ -33,6 +33,7 @@ NO_NUMBER = ("NA", "NaN", "nan")
 EXACT = 2**53
 WHOLE = r"[+-]?(?:0|[1-9][0-9]*)"
 EXPONENT = r"(?:[eE][+-][0-9]+)?"
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 TYPES = ("number", "text", "category")
 
 
@@ -118,7 +119,8 @@ def read_delimited(
     ``01`` and ``1`` stay text, and so do whole numbers of more digits than a number can hold. In
     such a column, and nowhere else, ``NA`` and ``NaN`` are missing too; so are at most six texts
     among more than 30 distinct numbers (``N``, ``refused``), which the dictionary keeps; several
-    kinds of missing are a column of their own with ``user_missing="level"``. Points and commas are
+    kinds of missing are a column of their own with ``user_missing="level"``. Days such as
+    2024-02-29 are dates. Points and commas are
     judged column by column; what stays open (``1.234`` beside decimal commas) stays text. All
     guesses are listed in ``frame.attrs["reading"]``; `options` overrides them.
 
@@ -259,11 +261,26 @@ def with_numbers(
     ]
     _check_types(frame, readings, options)
     typed = pd.concat(columns, axis=1) if columns else frame
+    dates = {name: days for name in map(str, typed.columns) if name not in options.types
+             and (days := _dates(typed[name])) is not None}  # fmt: skip
+    typed = typed.assign(**dates)
+    notes += [f"dates in {join(map(repr, dates))}"] if dates else []
     coded = {name: cells for name, cells in coded.items() if is_number(typed[name])}
     if coded:
         typed, told = with_text_codes(typed, coded, user_missing)
         notes += told
     return typed, notes
+
+
+def _dates(cells: pd.Series) -> pd.Series | None:
+    """Return cells such as 2024-02-29 as dates; None where one is no such day."""
+    if is_number(cells):
+        return None
+    levels = cells.dropna().unique()
+    if not len(levels) or not all(DATE.fullmatch(str(level)) for level in levels):
+        return None
+    days = pd.to_datetime(cells, format="%Y-%m-%d", errors="coerce")
+    return None if bool((days.isna() & cells.notna()).any()) else days
 
 
 def _whole_with_missing(reading: _Reading) -> pd.Series:
