@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.eusilc import DATA
-from benchmarks.results import store_if_asked
+from benchmarks.results import FOLDER, store_if_asked, stored
 from synthpop import open_population, read_table, write_table
 
 SHARED = DATA.parents[1]
@@ -231,13 +231,22 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     names = options.names
-    rows = []
+    rows = earlier_rows() if names else {}
     for file in FILES:
         if names and not any(name in file.path for name in names):
             continue
-        rows.append(row(file, options.households))
-        print("\n".join(f"{k}: {v}" for k, v in rows[-1].items()), "\n", flush=True)
-        store_if_asked("any-file", "files", pd.DataFrame(rows).fillna(""))
+        rows[file.title] = row(file, options.households)
+        print("\n".join(f"{k}: {v}" for k, v in rows[file.title].items()), "\n", flush=True)
+        in_order = [rows[one.title] for one in FILES if one.title in rows]
+        store_if_asked("any-file", "files", pd.DataFrame(in_order).fillna(""))
+
+
+def earlier_rows() -> dict[str, dict[str, str]]:
+    """Return the rows that are stored: those of other files stay where some are named."""
+    if not (FOLDER / "any-file.json").exists():
+        return {}
+    table = stored("any-file", "files").table
+    return {one["file"]: one for one in table.to_dict("records")}
 
 
 if __name__ == "__main__":
