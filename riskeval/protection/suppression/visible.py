@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
+from riskeval.kernels.suppression_visible import helped
 from riskeval.protection.suppression.merge import key_sets
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 
@@ -39,8 +40,9 @@ def hide_until_shown(
     bits = np.int64(1) << np.arange(m)
     stays = np.zeros(n_cells, np.int64) if locked is None else locked[first] @ bits
     cells = _Cells(
-        codes[first].astype(np.int64), strata[first], np.bincount(ids, minlength=n_cells),
-        (codes[first] >= 0) @ bits, stays, np.zeros(n_cells, dtype=bool), cost, k,
+        np.column_stack([codes[first], strata[first]]).astype(np.int64),
+        np.bincount(ids, minlength=n_cells), (codes[first] >= 0) @ bits, stays,
+        np.zeros(n_cells, dtype=bool), cost.astype(float), float(k),
     )  # fmt: skip
     while cells.mark_failing().any():
         before = cells.masks.copy()
@@ -48,7 +50,7 @@ def hide_until_shown(
             candidates = list(_shown_sets(cells, size, rank))
             if rank.any():
                 for shown in candidates:
-                    cells.hide(cells.helped(shown, size), shown)
+                    cells.hide(cells.helped([shown], size)[0], shown)
             else:
                 _largest_first(cells, candidates, size)
         if np.array_equal(cells.masks, before):
@@ -60,8 +62,7 @@ def hide_until_shown(
 class _Cells:
     """Distinct records: what they show, and which of them fail."""
 
-    codes: np.ndarray  # int64 array, shape (cells, keys): at the start
-    strata: np.ndarray
+    codes: np.ndarray  # int64 array, shape (cells, keys + 1): at the start, and the stratum
     numbers: np.ndarray  # records of each
     masks: np.ndarray  # int64 array, shape (cells,): keys that are shown, one bit a key
     stays: np.ndarray  # the same for keys that must be
@@ -72,34 +73,26 @@ class _Cells:
     def mark_failing(self) -> np.ndarray:
         """Count the records that show what each cell shows, and mark those with fewer than k."""
         for shown in np.unique(self.masks):
-            rows, groups, n_groups = self._groups(int(shown))
+            rows = np.flatnonzero((self.masks & shown) == shown)
+            keys = [j for j in range(len(self.cost)) if int(shown) >> j & 1]
+            groups, n_groups = cell_ids(self.codes[np.ix_(rows, [*keys, -1])])
             total = np.bincount(groups, self.numbers[rows], n_groups)
             exact = self.masks[rows] == shown
             self.failing[rows[exact]] = total[groups[exact]] < self.k
         return self.failing
 
-    def _groups(self, shown: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Cells that show a set of keys, and the number of the values that they show there."""
-        rows = np.flatnonzero((self.masks & shown) == shown)
-        keys = [j for j in range(self.codes.shape[1]) if shown >> j & 1]
-        return rows, *cell_ids(np.column_stack([self.codes[rows][:, keys], self.strata[rows]]))
+    def helped(self, candidates: list[int], size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Whom sets of keys help when at most `size` others are hidden.
 
-    def helped(self, shown: int, size: int) -> np.ndarray:
-        """Cells that no longer fail once they show only these keys, at most `size` fewer."""
-        rows, groups, n_groups = self._groups(shown)
-        lost, failing = self.masks[rows] & ~shown, self.failing[rows]
-        n_lost = (lost[:, None] >> np.arange(self.codes.shape[1]) & 1).sum(axis=1)
-        moving = failing & (n_lost <= size) & (lost & self.stays[rows] == 0)
-        moving &= lost != 0
-        sure = self.numbers[rows] * (moving | ~failing)
-        return rows[moving & (np.bincount(groups, sure, n_groups)[groups] >= self.k)]
-
-    def worth(self, cells: np.ndarray, shown: int) -> float:
-        """Records that are helped, and how few values that takes."""
-        bits = np.int64(1) << np.arange(self.codes.shape[1])
-        lost = ((self.masks[cells] & ~shown)[:, None] & bits > 0) @ self.cost
-        records = self.numbers[cells]
-        return float(records.sum() ** 2 / max((lost * records).sum(), 1.0))
+        Returns the cells that the last set helps, and what each set is worth: the records that are
+        helped, and how few values that takes.
+        """
+        worth = np.zeros(len(candidates))
+        found = helped(
+            self.codes, self.numbers, self.masks, self.stays, self.failing, self.k, size,
+            np.array(candidates, dtype=np.int64), self.cost, worth,
+        )  # fmt: skip
+        return found, worth
 
     def hide(self, cells: np.ndarray, shown: int) -> None:
         """Let cells show only these keys."""
@@ -115,7 +108,7 @@ def _with_locks(codes: np.ndarray, strata: np.ndarray, locked: np.ndarray | None
 def _shown_sets(cells: _Cells, size: int, rank: np.ndarray) -> Iterator[int]:
     """Sets of keys that are left when failing cells lose up to `size` keys."""
     masks, seen = np.unique(cells.masks[cells.failing]), set()
-    for keys in key_sets(cells.codes.shape[1], size, rank):
+    for keys in key_sets(len(cells.cost), size, rank):
         without = ~sum(1 << j for j in keys)
         for shown in dict.fromkeys((masks & without).tolist()):
             if shown not in seen:
@@ -128,13 +121,12 @@ def _largest_first(cells: _Cells, candidates: list[int], size: int) -> None:
 
     What a set is worth falls as others go first, so that only the best so far is looked at again.
     """
-    heap = [(-cells.worth(cells.helped(shown, size), shown), shown) for shown in candidates]
-    heap = [item for item in heap if item[0] < 0]
+    worths = cells.helped(candidates, size)[1]
+    heap = [(-worth, shown) for worth, shown in zip(worths, candidates, strict=True) if worth > 0]
     heapify(heap)
     while heap:
         shown = heap[0][1]
-        found = cells.helped(shown, size)
-        worth = cells.worth(found, shown)
+        found, (worth,) = cells.helped([shown], size)
         if not len(found):
             heappop(heap)
         elif len(heap) > 1 and (-worth, shown) > min(heap[1:3]):
