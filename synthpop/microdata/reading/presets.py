@@ -36,7 +36,7 @@ PRESETS: tuple[Preset, ...] = (
         "sex": ("SEX",), "relation": ("RELATE",),
     }),
     Preset("EU-SILC", ("DB030", "RB050"), {
-        "household": ("DB030", "RX030"), "person": ("RB030",), "weight": ("RB050",),
+        "household": ("DB030", "RX030"), "weight": ("RB050",),
         "household_weight": ("DB090",), "household_size": ("HX040", "HSIZE"), "strata": ("DB040",),
         "psu": ("DB060",), "age": ("RX020", "AGE"), "sex": ("RB090",), "relation": ("RB240_F",),
     }),
