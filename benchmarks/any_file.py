@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.eusilc import DATA
-from benchmarks.results import store_if_asked
+from benchmarks.results import FOLDER, store_if_asked, stored
 from synthpop import open_population, read_table, write_table
 
 SHARED = DATA.parents[1]
@@ -39,10 +39,10 @@ class File:
 
     title: str
     path: str
-    household: str
-    weight: str
-    age: str
-    sex: str
+    household: str = ""
+    weight: str = ""
+    age: str = ""
+    sex: str = ""
     relation: str = ""
     levels: tuple[str, str, str] = ("", "", "")  # reference person, spouse, child
 
@@ -77,7 +77,18 @@ FILES = (
     File("mu-Argus demonstration", "data/free1.parquet", "", "WEIGHT", "AGE", "SEX"),
     File("American Community Survey, 101 columns", "zoo/acs_pums.parquet", "SERIALNO", "PWGTP",
          "AGEP", "SEX", "RELP", ("0", "1", "2")),
+    File("PSRC, households", "zoo/psrc_households.parquet"),
+    File("SANDAG, households", "zoo/sandag_households.parquet"),
+    File("EU-SILC of sdcMicro", "data/eusilc.parquet", "db030", "rb050", "age", "rb090"),
+    File("Structure of earnings of laeken", "data/laeken_ses.parquet", "", "weights", "age", "sex"),
+    File("Census reference file, 13 amounts", "data/CASCrefmicrodata.parquet", "", "AFNLWGT"),
+    File("Electric utilities", "data/EIA.parquet"),
+    File("Companies of Tarragona", "data/Tarragona.parquet"),
+    File("Eight records of a paper", "data/francdat.parquet", "", "w"),
+    File("Thirteen records", "data/casc1.parquet"),
+    File("Thirteen records, five amounts", "data/microData.parquet"),
 )  # fmt: skip
+"""All files of these folders but tables of known totals (totalsRG, totalsRGtab)."""
 
 
 def copy(file: File, folder: Path, households: int | None) -> Path:
@@ -134,7 +145,7 @@ def roles_wrong(file: File, folder: Path, stem: str) -> list[str]:
         for role, column in (("household", file.household), (weight, file.weight)):
             if found.get(role, "") != column:
                 wrong.append(f"{package}: {role} is {found.get(role, 'absent')}")
-        wrong += [f"{package}: {c} not seen" for c in (file.age, file.sex) if c not in named]
+        wrong += [f"{package}: {c} not seen" for c in (file.age, file.sex) if c not in (*named, "")]
     return wrong
 
 
@@ -149,10 +160,11 @@ def lacking(file: File, columns: list[str], folder: Path) -> tuple[list[str], li
 
 def plausibility(file: File, people: pd.DataFrame) -> Mapping[str, float]:
     """Return, per 10,000 persons, what does not occur in households; and the gap of spouses."""
-    age = pd.to_numeric(people[file.age], errors="coerce")
-    household = people[file.household] if file.household else None
     found: dict[str, float] = {}
-    if household is None or age.nunique() < 20:
+    if not (file.household and file.age):
+        return found
+    age, household = pd.to_numeric(people[file.age], errors="coerce"), people[file.household]
+    if age.nunique() < 20:
         return found
     per = 10_000 / len(people)
     oldest = age.groupby(household).transform("max")
@@ -219,13 +231,22 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     names = options.names
-    rows = []
+    rows = earlier_rows() if names else {}
     for file in FILES:
         if names and not any(name in file.path for name in names):
             continue
-        rows.append(row(file, options.households))
-        print("\n".join(f"{k}: {v}" for k, v in rows[-1].items()), "\n", flush=True)
-        store_if_asked("any-file", "files", pd.DataFrame(rows).fillna(""))
+        rows[file.title] = row(file, options.households)
+        print("\n".join(f"{k}: {v}" for k, v in rows[file.title].items()), "\n", flush=True)
+        in_order = [rows[one.title] for one in FILES if one.title in rows]
+        store_if_asked("any-file", "files", pd.DataFrame(in_order).fillna(""))
+
+
+def earlier_rows() -> dict[str, dict[str, str]]:
+    """Return the rows that are stored: those of other files stay where some are named."""
+    if not (FOLDER / "any-file.json").exists():
+        return {}
+    table = stored("any-file", "files").table
+    return {one["file"]: one for one in table.to_dict("records")}
 
 
 if __name__ == "__main__":

@@ -73,6 +73,8 @@ def init(
     from riskeval.runfiles.template import PLANS, plan_text, roles_table
     from synthpop.microdata.formats.atomic import relative_path, write_text
     from synthpop.microdata.formats.files import read_with_kinds
+    from synthpop.microdata.messages.message import message
+    from synthpop.microdata.messages.text import join
 
     if out is not None and plan is None:
         raise OutputError("--out names one run file: say which with --plan assess or protect.")
@@ -89,6 +91,8 @@ def init(
         write_text(target, plan_text(name, frame, roles, path, user_missing))
     say(roles_table(roles))
     say(roles.summary())
+    if stand_ins := roles.stand_ins():
+        say(message("Until you do, the files take {names} for it.", names=join(stand_ins)))
     for name, target in targets.items():
         say(f"Wrote {target}. Check the roles, then: riskeval {name} {target}")
     answer(files=list(targets.values()), columns=roles.to_frame())

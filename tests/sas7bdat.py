@@ -21,7 +21,10 @@ ATTRIBUTES, FORMAT = b"\xfc\xff\xff\xff", b"\xfe\xfb\xff\xff"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of numbers (None is missing), or of texts where `width` is given."""
+    """A column of numbers, or of texts where `width` is given.
+
+    None is missing, among numbers "A" is the special missing value .A.
+    """
 
     name: str
     values: Sequence[float | str | None]
@@ -33,6 +36,8 @@ class Column:
         value = self.values[row]
         if self.width:
             return str(value or "").encode().ljust(self.width)[: self.width]
+        if isinstance(value, str):
+            return MISSING[:5] + bytes([0xFD - ord(value) + ord("A")]) + MISSING[6:]
         return MISSING if value is None else struct.pack("<d", value)
 
 

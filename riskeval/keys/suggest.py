@@ -13,7 +13,7 @@ from riskeval.keys.table import tabulate
 from synthpop.microdata.formats.labelled import KIND
 from synthpop.microdata.frame.checks import as_unique_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
@@ -68,6 +68,19 @@ class RoleSuggestions(Result):
     def keys(self) -> tuple[str, ...]:
         """Categorical key variables."""
         return self._named("key")
+
+    def stand_ins(self) -> tuple[str, ...]:
+        """Return what a first plan takes for keys where none was recognised.
+
+        Categories; without any, the number with the fewest values.
+        """
+        others = [item for item in self.columns if item.n_values > 1]
+        others = [item for item in others if not item.name.endswith(KIND)]
+        few = min(FEW_NUMBERS, self.n_records / 2)
+        coded = [item for item in others if item.role == "none" and item.n_values <= few]
+        numbers = [item for item in others if item.role in ("none", "numeric")]
+        taken = coded or sorted(numbers, key=lambda item: item.n_values)[:1]
+        return () if self.keys else tuple(item.name for item in taken)
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -253,8 +266,10 @@ def _role_of(name: str, reader: ColumnReader) -> ColumnRole:
     singles = float((column.value_counts() == 1).sum()) / n
     if match is not None:
         return _role_of_concept(column, *match)
-    if n_values == n and (not numeric or _whole(column)):
+    if n_values == n and (not numeric or reader.are_ids(name)):
         return _column(column, "identifier", message("unique in every record"))
+    if reader.is_further_id(name):
+        return _column(column, "identifier", message("a further id"))
     if numeric and n_values > FEW_NUMBERS and singles > NEARLY_UNIQUE:
         why = message(
             "{share} of the records have a value that no other has", share=percent(singles, 0)
@@ -270,6 +285,9 @@ def _role_of(name: str, reader: ColumnReader) -> ColumnRole:
             "a number with {n} values; a numeric key if known to outsiders", n=count(n_values)
         )
         return _column(column, "none", why)
+    if is_date(column) and n_values > FEW_NUMBERS:
+        why = message("a date with {n} values: recode it before you release it", n=count(n_values))
+        return _column(column, "identifier" if n_values > n * NEARLY_UNIQUE else "none", why)
     if not numeric and n_values > max(MOST_LEVELS, n * NEARLY_UNIQUE):
         why = message("text with {n} values: read it before you release it", n=count(n_values))
         return _column(column, "identifier", why)
@@ -292,7 +310,7 @@ def _role_of_concept(column: pd.Series, concept: Concept, evidence: str) -> Colu
             message("named like {concept}, with {n} values only", concept=concept.name, n=n_values),
         )
     if role == "key" and n_values > MOST_LEVELS:
-        if numeric and not _whole(column):
+        if numeric and (not _whole(column) or not (concept.is_codes or concept.of_time)):
             return _column(
                 column,
                 "numeric",

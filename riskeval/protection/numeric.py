@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.dates import unit_of
 from riskeval.recovery.columns import names_of
 from synthpop.microdata.frame.checks import check_columns, check_numeric
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
-from synthpop.microdata.frame.frames import as_names, as_numbers, check_size
+from synthpop.microdata.frame.frames import as_dates, as_names, as_numbers, check_size, is_date
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import LARGEST, OneOf
@@ -37,7 +38,7 @@ def read_numbers(
     faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str
 ) -> np.ndarray | None:
     """Return columns as float64, shape (n, p), NaN where missing; note faulty ones (then None)."""
-    if not check_numeric(faults, frame, names, role):
+    if not check_numeric(faults, frame, names, role, dates=True):
         return None
     values = np.empty((len(frame), len(names)))
     for j, name in enumerate(names):
@@ -97,13 +98,19 @@ def put_numbers(
 ) -> pd.Series:
     """Return a column with new values at some rows, of the same type where that is possible.
 
-    A column of whole numbers becomes real (Float64 where its type holds missing values) when new
-    values are not whole, or they are rounded.
+    Dates are rounded to days or seconds. A column of whole numbers becomes real (Float64 where its
+    type holds missing values) when new values are not whole, or they are rounded.
     """
     where = np.flatnonzero(rows)
     if len(where) == 0:
         return before
     new, dtype = values[where], before.dtype
+    if is_date(before):
+        days = as_numbers(before)
+        days[where] = new
+        dates = pd.Series(as_dates(days, unit_of(before)), before.index, name=before.name)
+        zone = getattr(dtype, "tz", None)
+        return (dates if zone is None else dates.dt.tz_localize("UTC")).astype(dtype)
     if pd.api.types.is_integer_dtype(dtype):
         kind: np.dtype[np.integer] = np.dtype(getattr(dtype, "numpy_dtype", str(dtype)))
         if integers == "round":

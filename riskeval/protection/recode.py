@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.dates import numbers_of_limits, text_of, unit_of
 from riskeval.protection.entry import ProtectionMethod
 from riskeval.protection.result import Protected, categorical_column, protected
 from synthpop.microdata.frame.checks import check_columns, check_numeric
-from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.frame.frames import as_numbers, is_date
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
@@ -39,12 +40,13 @@ def global_recode(
     ----------
     data : DataFrame or Arrow table, one row per record
     column : str
-        A numeric column or an ordered categorical one.
+        A numeric column, one of dates, or an ordered categorical one.
     breaks : sequence or int
         Ascending limits b0 < b1 < ... < bm of the m classes [b0, b1], (b1, b2], ..., so that the
         lowest value belongs to the first class; -inf and inf may stand at the ends. For an
         ordered column: categories in their order, with the same meaning. A whole number asks for
-        that many classes between the smallest and the largest value.
+        that many classes between the smallest and the largest value. For dates: texts such as
+        "2000-12-31".
     labels : sequence of length m, optional
         Names of the classes, all different. Default: "0-9" for whole numbers, "(2.5, 4]" for
         other numbers, "low - middle" for categories.
@@ -132,7 +134,7 @@ def check_ordered(faults: Faults, values: pd.Series, column: str) -> None:
                 hint="Order them first, or use group_categories.",
             )
     else:
-        check_numeric(faults, values.to_frame(column), [column], "a column to recode")
+        check_numeric(faults, values.to_frame(column), [column], "a column to recode", dates=True)
 
 
 def _check_labels(faults: Faults, labels: list[Any], n_classes: int) -> None:
@@ -154,7 +156,8 @@ def _number_classes(
     else:
         if spacing != "equal":
             faults.add("spacing", "is for a number of classes only", hint="Leave it out.")
-        limits = pd.to_numeric(pd.Series(list(breaks), dtype=object), errors="coerce").to_numpy(
+        numbers_of = numbers_of_limits(faults, "breaks", values, list(breaks))
+        limits = pd.to_numeric(pd.Series(numbers_of, dtype=object), errors="coerce").to_numpy(
             dtype=np.float64
         )
     if len(limits) < 2 or np.isnan(limits).any() or (np.diff(limits) <= 0).any():
@@ -162,6 +165,9 @@ def _number_classes(
         faults.raise_if_any()
     whole = bool(np.all(filled == np.round(filled)))
     finite = limits[np.isfinite(limits)]
+    if is_date(values):
+        unit = unit_of(values)
+        return numbers, limits, [_dates_name(low, high, unit) for low, high in _spans(limits)]
     if whole and np.all(finite == np.round(finite)):
         return numbers, limits, [_whole_name(low, high) for low, high in _spans(limits)]
     names = [f"({low:.10g}, {high:.10g}]" for low, high in pairwise(limits)]
@@ -192,6 +198,17 @@ def _placed(filled: np.ndarray, n_classes: int, spacing: str) -> np.ndarray:
 def _spans(limits: np.ndarray) -> Iterable[tuple[float, float]]:
     """First and last value of each class of whole numbers."""
     return zip([limits[0], *(limits[1:-1] + 1)], limits[1:], strict=True)
+
+
+def _dates_name(low: float, high: float, unit: int) -> str:
+    if np.isinf(low) and np.isinf(high):
+        return "all"
+    if np.isinf(low):
+        return message("up to {high}", high=text_of(high, unit))
+    if np.isinf(high):
+        return message("from {low} on", low=text_of(low, unit))
+    first, last = text_of(low, unit), text_of(high, unit)
+    return first if first == last else message("{low} to {high}", low=first, high=last)
 
 
 def _whole_name(low: float, high: float) -> str:

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.dates import numbers_of_limits, text_of, unit_of
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household.layer import Households, read_households
 from riskeval.protection.household.once import read_layer
+from riskeval.protection.numeric import put_numbers
 from riskeval.protection.recode import check_ordered
 from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.protection.sums import magnitude_note, sums_kept
 from synthpop.microdata.frame.checks import check_columns, check_weights
-from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.frame.frames import as_numbers, is_date
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import message
@@ -45,8 +47,8 @@ def top_bottom_code(
     ----------
     data : DataFrame or Arrow table, one row per record
     column : str
-        A numeric column or an ordered categorical one.
-    upper, lower : number or category, optional
+        A numeric column, one of dates, or an ordered categorical one.
+    upper, lower : number, date such as "2000-12-31", or category, optional
         Values strictly above `upper` and strictly below `lower` are replaced; one of the two must
         be given.
     replacement : None, "mean", number or (lower, upper) pair
@@ -88,6 +90,9 @@ def top_bottom_code(
     faults = Faults("top_bottom_code")
     file = as_file(data, faults, household=household)
     frame, household = file.indexed, file.roles.household
+    asked = (lower, upper)
+    if column in frame and is_date(frame[column]):
+        lower, upper = numbers_of_limits(faults, "upper, lower", frame[column], asked)
     weight = _check_ends(faults, frame, column, upper, lower, replacement, weights)
     alone = file.with_roles(household=None)
     layer = read_layer(faults, alone, [column], components=components)
@@ -108,7 +113,7 @@ def top_bottom_code(
         released[column], used = _coded_ends(values, upper, lower, replacement, weight)
     notes = [
         message("Values {side} {limit} became {used}.", side=side, limit=limit, used=used[end])
-        for side, end, limit in (("above", "upper", upper), ("below", "lower", lower))
+        for side, end, limit in (("above", "upper", asked[1]), ("below", "lower", asked[0]))
         if limit is not None
     ]
     if str(released[column].dtype) != str(values.dtype):
@@ -127,8 +132,8 @@ def top_bottom_code(
         method="top_bottom_code",
         parameters={
             "column": column,
-            "upper": upper,
-            "lower": lower,
+            "upper": asked[1],
+            "lower": asked[0],
             "replacement": list(replacement) if isinstance(replacement, tuple) else replacement,
             "weights": weights,
             "household": household,
@@ -267,8 +272,10 @@ def _coded_ends(
             value = float(np.average(numbers[tail], weights=tail_weight)) if tail.any() else limit
         else:
             value = replacement
-        used[side] = value
-        if tail.any():
+        used[side] = text_of(value, unit_of(values)) if is_date(values) else value
+        if tail.any() and is_date(values):
+            result = put_numbers(result, np.full(len(values), value), tail)
+        elif tail.any():
             if pd.api.types.is_integer_dtype(result.dtype) and not float(value).is_integer():
                 nullable = isinstance(result.dtype, pd.api.extensions.ExtensionDtype)
                 result = result.astype("Float64" if nullable else "float64")

@@ -57,7 +57,10 @@ def _keys(roles: RoleSuggestions) -> list[str]:
     """Return the list of keys, one a line with its reason."""
     items = [item for item in roles.columns if item.role == "key"]
     if not items:
-        return ["keys = []   # none was recognised: name what an intruder may know of a person"]
+        return [
+            "# No key variable was recognised. These stand in: name what an intruder may know.",
+            f"keys = {toml_value(list(roles.stand_ins()))}",
+        ]
     lines = ["keys = ["]
     for item in items:
         less = f"; {number(item.uniques)} points of the sample uniques" if item.uniques else ""
@@ -70,7 +73,8 @@ def _named(roles: RoleSuggestions, role: str) -> list[str]:
     if not items:
         return [f"# {role} = []"]
     reasons = list(dict.fromkeys(_line(item.why) for item in items))
-    names = toml_value([item.name for item in items])
+    taken = roles.stand_ins()
+    names = toml_value([item.name for item in items if item.name not in taken])
     return [f"# {'; '.join(reasons[:3])}", f"{role} = {names}"]
 
 

@@ -19,7 +19,7 @@ from synthpop.conditional.rules.evaluate import broken_by
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.evaluation.household_rows import HouseholdRows
 from synthpop.logic.learn import learn_rules, people_of
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, has_numbers, is_number
 from synthpop.microdata.messages.text import number
 from synthpop.microdata.statistics.distances import effective_size
 from synthpop.profile.household_sums import word
@@ -126,7 +126,7 @@ def _coded(
     known: np.ndarray | list[float]
     for name in columns:
         column = sample.frame[name]
-        values = as_numbers(column) if is_number(column) else None
+        values = as_numbers(column) if has_numbers(column) else None
         known = np.unique(values[np.isfinite(values)]) if values is not None else []
         if values is not None and not len(known):
             continue

@@ -16,7 +16,7 @@ from synthpop.evaluation.source import PopulationChunks, make_source
 from synthpop.evaluation.tabulate import TabulationPlan
 from synthpop.microdata.frame.checks import check_names
 from synthpop.microdata.frame.dataset import Field
-from synthpop.microdata.frame.frames import as_numbers, is_number, listed_names
+from synthpop.microdata.frame.frames import as_numbers, has_numbers, listed_names
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.survey import Survey, as_survey
@@ -249,7 +249,7 @@ def _components(
 
 
 def _is_factor(values: pd.Series, field: Field | None) -> bool:
-    if not is_number(values):
+    if not has_numbers(values):
         return True
     if field is not None and field.kind == "categorical":
         return True
@@ -263,7 +263,7 @@ def _check_numbers(source: PopulationChunks, numbers: Sequence[str]) -> None:
         return
     faults = Faults("assess_fit")
     for name in numbers:
-        if not pd.api.types.is_numeric_dtype(source.data[name].dtype):
+        if not has_numbers(source.data[name]):
             what = f"is a number in the survey and {source.data[name].dtype} in the population"
             faults.add(name, what, hint="Convert one of them.")
     faults.raise_if_any()

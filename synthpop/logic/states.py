@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.frame.codes import level_text
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, has_numbers, is_date, is_number
 from synthpop.profile.household_sums import word
 from synthpop.profile.reader import FEW_NUMBERS, MOST_LEVELS, are_whole
 
@@ -101,9 +101,10 @@ def _bracketed(text: str) -> str:
 
 def states_of(column: pd.Series, name: str, *, age: bool = False) -> States | None:
     """Return the states of a column; None where it has no value, or too many levels."""
-    if is_number(column):
+    if has_numbers(column):
         values = as_numbers(column)
         known = np.isfinite(values)
+        values = np.where(known, 1.0, np.nan) if is_date(column) else values  # 1970 is no zero
         distinct = np.unique(values[known])
         if age and are_whole(values) and distinct[0] >= 0 and distinct[-1] <= OLDEST:
             high = int(distinct[-1])

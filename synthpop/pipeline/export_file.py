@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from synthpop.microdata.formats.files import write_table
+from synthpop.microdata.formats.labelled import KIND
 from synthpop.microdata.formats.losses import losses
 from synthpop.microdata.frame.dictionary import dictionary_of, with_dictionary
 from synthpop.microdata.messages.errors import InputError
@@ -47,9 +48,11 @@ def export_population(
             "export", "seed", "is given without a sample", "Leave it out, or give sample."
         )
     target = Path(path)
+    is_csv = target.suffix.lower() == ".csv"
     stream = strata is None and sample is None and not households
     stream = stream and not any(options.get(name) for name in ("csv", "dta_version"))
-    if stream and target.suffix.lower() in (".csv", ".parquet"):
+    kinds = any(item.name.endswith(KIND) for item in population.fields)  # are codes in a text
+    if stream and (target.suffix.lower() == ".parquet" or (is_csv and not kinds)):
         tell = losses(population.frame().head(0), target)
         if tell and on_losses is not None:
             on_losses(tell)

@@ -10,7 +10,8 @@ import pandas as pd
 
 from synthpop.microdata.formats.places import Place, arrow_input, file_hash
 from synthpop.microdata.frame.codes import recode_to
-from synthpop.microdata.frame.dataset import Field, restore_column
+from synthpop.microdata.frame.dataset import DATES, Field, restore_column
+from synthpop.microdata.frame.frames import since_1970
 from synthpop.microdata.messages.errors import OutputError
 from synthpop.microdata.messages.text import count
 from synthpop.population.manifest import BlockRecord
@@ -66,6 +67,8 @@ def column_values(field: Field, values: np.ndarray) -> Any:
 
 def from_arrow(field: Field, column: Any, path: Place) -> np.ndarray:
     """Return a column as it is coded in the population; an array may be memory of Arrow."""
+    if field.original in DATES:
+        return since_1970(column.to_pandas(date_as_object=False), DATES[field.original])
     values = _codes(field, column, path) if field.kind == "categorical" else column.to_numpy()
     return values.astype(field.dtype, copy=False)
 

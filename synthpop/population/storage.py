@@ -20,7 +20,7 @@ from synthpop.microdata.formats.folder import Folder
 from synthpop.microdata.formats.places import Place, file_hash, files_below, name_below
 from synthpop.microdata.frame.block import Fallback
 from synthpop.microdata.frame.codes import MISSING
-from synthpop.microdata.frame.dataset import Field, is_whole
+from synthpop.microdata.frame.dataset import DATES, DAYS, Field, is_whole, restore_column
 from synthpop.microdata.frame.dictionary import Dictionary, schema_metadata
 from synthpop.microdata.messages.errors import OutputError, reason_of
 from synthpop.microdata.statistics.secret_key import SecretKey
@@ -95,7 +95,9 @@ def arrow_table(fields: Sequence[Field], columns: Mapping[str, np.ndarray]) -> p
             levels = pa.array(list(field.levels))
             arrays.append(pa.DictionaryArray.from_arrays(codes, levels, ordered=field.ordered))
         else:
-            array = pa.array(values, from_pandas=True)
+            dates = field.original in DATES
+            array = pa.array(restore_column(field, values) if dates else values, from_pandas=True)
+            array = array.cast(pa.date32()) if field.original == DAYS else array
             if "int" in field.original.lower() and values.dtype.kind == "f" and is_whole(values):
                 array = array.cast(pa.int64())  # some of them are missing
             arrays.append(array)

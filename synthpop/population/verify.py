@@ -14,7 +14,7 @@ from synthpop.microdata.formats.places import (
     name_below,
     place,
 )
-from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.frame.dataset import DATES, DAYS, Field
 from synthpop.microdata.messages.events import Event, Listener, silent
 from synthpop.microdata.messages.text import count
 from synthpop.microdata.runs.engines import Workers, check_workers, map_blocks
@@ -91,6 +91,8 @@ def schema_problems(schema: Any, fields: Sequence[Field]) -> list[str]:
 def _arrow_type(field: Field) -> Any:
     import pyarrow as pa
 
+    if field.original in DATES:
+        return pa.date32() if field.original == DAYS else pa.timestamp("us")
     if field.kind == "numeric":
         return pa.from_numpy_dtype(field.dtype)
     return pa.array(list(field.levels)).type

@@ -67,6 +67,8 @@ class SurveyProfile(Result):
     questions : tuple of Question
         What matters (household, weight, age, sex) and only somebody who knows the file can say:
         role, columns that it may be, and why.
+    offsets : dict of str
+        Date -> what it lies near: an expression of the age and of earlier dates.
     """
 
     columns: tuple[ColumnProfile, ...]
@@ -83,6 +85,7 @@ class SurveyProfile(Result):
     split_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     small_strata: Mapping[str, int] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
+    offsets: Mapping[str, str] = field(default_factory=dict)
 
     def column(self, name: str) -> ColumnProfile:
         """Return the profile of a column."""

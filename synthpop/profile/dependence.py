@@ -18,15 +18,17 @@ FEWEST_ROWS = 20
 LARGEST_COPY = 4
 NEARER = (0.2, 0.1, 0.04, 0.02)  # of the coefficient of a part to one
 THINNED = 200  # rows that tell whether the others need a look
-ROWS_A_CANDIDATE = 4  # of a total, to tell whether the other rows need a look
+ROWS_A_CANDIDATE = 4  # of a total, as `THINNED`
 LEAST_SPLIT = 0.75  # share of the totals that are zero or have parts at all
 
 
 def is_copy(name: str, other: str, frame: pd.DataFrame, codes: Mapping[str, np.ndarray]) -> bool:
     """Whether a column tells nothing beyond another: equal, one to one, or a multiple of it."""
     a, b = codes[name], codes[other]
-    if a.max(initial=0) + 1 <= len(frame) / LARGEST_COPY:
-        return a.max(initial=0) > 0 and same_partition(a, b)
+    if a[0] != b[0] or a[-1] != b[-1]:  # in the order in which values occur
+        return False
+    if (largest := a.max(initial=0)) + 1 <= len(frame) / LARGEST_COPY:
+        return largest > 0 and same_partition(a, b)
     if not (is_number(frame[name]) and is_number(frame[other])):
         return False
     x, y = as_numbers(frame[name]), as_numbers(frame[other])
@@ -66,14 +68,17 @@ def linear_expression(x: np.ndarray, y: np.ndarray, name: str) -> str | None:
     return term if start == 0 else f"{term} {'+' if start > 0 else '-'} {abs(start):.12g}"
 
 
-def may_be_classes(codes: np.ndarray) -> bool:
-    """Whether codes, in the order of a number, come in one block a level; -1 is missing."""
-    codes = codes[codes >= 0]
-    thinned = (codes[:: max(1, len(codes) // THINNED)], codes)  # few rows tell most of them
-    return all(
-        1 + np.count_nonzero(np.diff(some)) == np.count_nonzero(np.bincount(some))
-        for some in thinned
-    )
+def may_be_classes(codes: np.ndarray, order: np.ndarray) -> bool:
+    """Whether codes come in one block a level; -1 is missing.
+
+    order: rows in the order of a number
+    """
+    for rows in (order[:: max(1, len(order) // THINNED)], order):  # few rows tell most of them
+        some = codes[rows]
+        some = some[some >= 0]
+        if 1 + np.count_nonzero(np.diff(some)) != np.count_nonzero(np.bincount(some)):
+            return False
+    return True
 
 
 def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], list[Any]] | None:
@@ -127,17 +132,19 @@ def parts_of_total(
     usable = [name for name in candidates if np.isfinite(columns[name][is_finite]).any()]
     if len(usable) < 2:
         return ()
-    matrix = np.nan_to_num(np.column_stack([columns[name][is_finite] for name in usable]))
-    y = y[is_finite]
-    scale = max(float(np.abs(y).max()), 1e-12)
+    scale = max(float(np.abs(y[is_finite]).max()), 1e-12)
     # 1. Columns that are nearly parts, of totals that have any of these, nearer step by step.
-    is_near = np.ones(len(usable), dtype=bool)
-    step = int(np.count_nonzero(y)) // (ROWS_A_CANDIDATE * len(usable))
+    rows = np.flatnonzero(is_finite & (y != 0))
+    step = len(rows) // (ROWS_A_CANDIDATE * len(usable))
     if step > 1:
-        few = np.flatnonzero(y)[::step]
-        near = np.abs(_coefficients(matrix[few] / scale, y[few] / scale) - 1) < NEARER[0]
+        few = rows[::step]
+        matrix = np.nan_to_num(np.column_stack([columns[name][few] for name in usable]))
+        near = np.abs(_coefficients(matrix / scale, y[few] / scale) - 1) < NEARER[0]
         if near.sum() < 2:
             return ()
+    matrix = np.nan_to_num(np.column_stack([columns[name][is_finite] for name in usable]))
+    y = y[is_finite]
+    is_near = np.ones(len(usable), dtype=bool)
     for distance in NEARER:
         rows = matrix[:, is_near].any(axis=1)
         if is_near.sum() < 2 or rows.sum() < FEWEST_ROWS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lstsq
 
 from synthpop.microdata.frame.names import RESERVED
 from synthpop.microdata.messages.message import message
@@ -19,6 +20,7 @@ ROUNDING = 1e-6  # of the largest value
 NEAR_WHOLE = 0.02  # coefficients this near to -1, 0 or 1 are meant to be it
 ALIKE = 0.2  # correlation of members from which on a number may hold sums over the household
 FEWEST_ROWS, ROWS_A_TERM = 50, 3
+ROWS_A_COLUMN = 2  # rows that tell whether the others need a look
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,26 @@ def may_hold_sums(values: np.ndarray, index: HouseholdIndex) -> bool:
     return float(np.corrcoef(a, b)[0, 1]) > ALIKE
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A number that may be a term; arrays of shape (n,)."""
+
+    values: np.ndarray
+    amounts: np.ndarray  # a missing value as zero
+    sums: np.ndarray  # over the household
+    differs: np.ndarray  # where the sum is another number than the amount
+
+    @classmethod
+    def of(cls, values: np.ndarray, index: HouseholdIndex) -> Candidate:
+        """Return a column with its sums."""
+        amounts = np.nan_to_num(values)
+        sums = household_total(amounts, index)
+        return cls(values, amounts, sums, ~np.isclose(sums, amounts))
+
+
 def terms_of(
     values: np.ndarray,
-    candidates: Mapping[str, np.ndarray],
+    candidates: Mapping[str, Candidate],
     index: HouseholdIndex,
     age: np.ndarray | None,
 ) -> Terms | None:
@@ -102,19 +121,18 @@ def terms_of(
     value counts as zero, unless the number is missing wherever a member lacks that column. A number
     that is none of it is looked at again times the modified OECD scale.
 
-    candidates: dict of float arrays; numbers that may be terms
+    candidates: numbers that may be terms
     """
     finite = np.isfinite(values)
     if finite.sum() < FEWEST_ROWS + 2 * ROWS_A_TERM * len(candidates):
         return None
-    usable = {n: x for n, x in candidates.items() if np.isfinite(x[finite]).any()}
-    amounts = {n: np.nan_to_num(x) for n, x in usable.items()}
-    sums = {n: household_total(x, index) for n, x in amounts.items()}
-    sums = {n: x for n, x in sums.items() if not np.allclose(x[finite], amounts[n][finite])}
+    usable = {n: one for n, one in candidates.items() if np.isfinite(one.values[finite]).any()}
+    sums = [n for n, one in usable.items() if one.differs[finite].any()]
     if not sums:
         return None
-    matrix = np.column_stack([*sums.values(), *amounts.values()])[finite]
-    names = [*((n, True) for n in sums), *((n, False) for n in amounts)]
+    columns = [*(usable[n].sums for n in sums), *(one.amounts for one in usable.values())]
+    matrix = np.column_stack(columns)[finite]
+    names = [*((n, True) for n in sums), *((n, False) for n in usable)]
     sizes: list[Any] = [1.0] if age is None else [1.0, equivalised_size(age, index.index)[finite]]
     for size in sizes:
         if not np.isfinite(size).all():
@@ -127,7 +145,7 @@ def terms_of(
             continue
         incomplete = None
         if not finite.all():
-            lacking = (n for n in of_household if _lacks_with(n, usable, finite, index))
+            lacking = (n for n in of_household if _lacks_with(usable[n].values, finite, index))
             incomplete = next(lacking, None)
             if incomplete is None:
                 continue
@@ -140,25 +158,41 @@ def household_total(values: np.ndarray, index: HouseholdIndex) -> np.ndarray:
     return np.bincount(index.index, values, minlength=len(index.sizes))[index.index]
 
 
-def _lacks_with(
-    name: str, columns: Mapping[str, np.ndarray], known: np.ndarray, index: HouseholdIndex
-) -> bool:
-    """Whether a number is missing where a member of the household lacks a column, and else not."""
-    some_missing = household_total(np.isnan(columns[name]).astype(float), index) > 0
+def _lacks_with(values: np.ndarray, known: np.ndarray, index: HouseholdIndex) -> bool:
+    """Whether a number is missing where a member of the household lacks another, and else not."""
+    some_missing = household_total(np.isnan(values).astype(float), index) > 0
     return bool(np.mean(some_missing == ~known) >= CONSTANT_SHARE)
 
 
 def _signs(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Return the coefficients -1, 0, 1 of an exact sum; all zero where there is none."""
+    """Return the coefficients -1, 0, 1 of an exact sum; all zero where there is none.
+
+    What is no sum in some of the rows is none; what is one there may be it in all of them.
+    """
+    step = len(matrix) // (ROWS_A_COLUMN * matrix.shape[1])
+    if step > 1:
+        some = _signs_in(values[::step], matrix[::step])
+        if not some.any() or _are_exact(some, values, matrix):
+            return some
+    return _signs_in(values, matrix)
+
+
+def _signs_in(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     nothing = np.zeros(matrix.shape[1])
     scale = np.maximum(np.abs(matrix).max(axis=0), np.finfo(float).tiny)
-    coefficients = np.linalg.lstsq(matrix / scale, values, rcond=1e-10)[0] / scale
+    found = lstsq(matrix / scale, values, cond=1e-10, lapack_driver="gelsy", check_finite=False)
+    coefficients = found[0] / scale
     signs: np.ndarray = np.rint(coefficients)
     if np.any(np.abs(coefficients - signs) > NEAR_WHOLE) or np.any(np.abs(signs) > 1):
         return nothing
+    return signs if _are_exact(signs, values, matrix) else nothing
+
+
+def _are_exact(signs: np.ndarray, values: np.ndarray, matrix: np.ndarray) -> bool:
+    """Whether columns with these signs add up to the values but for one row in a thousand."""
     gap = np.abs(matrix @ signs - values)
     rounding = ROUNDING * float(np.abs(values).max(initial=0.0))
-    return signs if float((gap > rounding).mean()) <= 1 - CONSTANT_SHARE else nothing
+    return float((gap > rounding).mean()) <= 1 - CONSTANT_SHARE
 
 
 def household_sum(
@@ -218,12 +252,14 @@ def household_sums(
                 break
     # 2. Sums of several numbers and numbers of the person, small ones first.
     size = {n: float(np.nanmean(np.abs(v))) for n, v in values.items()}
+    candidates: dict[str, Candidate] = {}
     for name in sorted(numeric, key=size.__getitem__):
         if name in derived or not may_hold_sums(numeric[name], index):
             continue
+        candidates = candidates or {n: Candidate.of(v, index) for n, v in values.items()}
         smaller = {
-            n: v
-            for n, v in values.items()
+            n: one
+            for n, one in candidates.items()
             if n != name and n not in derived and size[n] <= size[name]
         }
         terms = terms_of(numeric[name], smaller, index, years)

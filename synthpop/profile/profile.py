@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from synthpop.microdata.frame.checks import as_unique_frame
+from synthpop.microdata.frame.frames import has_time_of_day, is_date
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
@@ -19,6 +20,7 @@ from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.reading.partitions import mapping_of
 from synthpop.profile import ages, association, dependence
 from synthpop.profile.columns import ColumnProfile, SurveyProfile
+from synthpop.profile.dates import offset_of_date
 from synthpop.profile.household_sums import household_sums, word
 from synthpop.profile.reader import MOST_LEVELS, SurveyReader, joined_notes
 
@@ -128,6 +130,7 @@ class _Profiler(SurveyReader):
             split_by={total: self._split_by(columns, parts) for total, parts in totals.items()},
             small_strata=self._small_strata(),
             questions=tuple(self.questions()),
+            offsets=self._offsets(columns),
         )
 
     # columns that follow from others
@@ -159,6 +162,9 @@ class _Profiler(SurveyReader):
             return None
         x, y = self.numbers[other], self.numbers[name]
         if x is not None:
+            if y is None and self.frame[name].notna().all():  # the text of a code
+                limits = dependence.class_limits(self.frame[name], x)
+                return None if limits is None else {"breaks": limits[0], "labels": limits[1]}
             text = None if y is None else dependence.linear_expression(x, y, word(other))
             return None if text is None else {"expression": text}
         pairs = self.frame[[other, name]].drop_duplicates().dropna()
@@ -236,7 +242,7 @@ class _Profiler(SurveyReader):
                 continue
             if other not in orders:
                 orders[other] = np.argsort(values, kind="stable")
-            if not dependence.may_be_classes(codes[orders[other]]):
+            if not dependence.may_be_classes(codes, orders[other]):
                 continue
             limits = dependence.class_limits(self.frame[name], values)
             if limits is None:
@@ -431,6 +437,21 @@ class _Profiler(SurveyReader):
                 earlier.append((name, coded[name]))
         return predictors
 
+    def _offsets(self, columns: dict[str, ColumnProfile]) -> dict[str, str]:
+        """Return what each date lies near; see `dates.offset_of_date`."""
+        age = self.years if self.survey_year is None else None
+        earlier: dict[str, np.ndarray] = {}
+        found: dict[str, str] = {}
+        for name in simulation_order(list(columns.values())):
+            values = self.numbers[name]
+            if values is None or not is_date(self.frame[name]):
+                continue
+            if not has_time_of_day(self.frame[name]):
+                offset = offset_of_date(values, earlier, age, word(str(self.age)))
+                found |= {} if offset is None else {name: offset}
+                earlier[name] = values
+        return found
+
     def _are_asked_together(self, name: str, other: str) -> bool:
         """Whether two columns are missing for the same persons, or of households alike."""
         missing = self.frame[name].isna()
@@ -471,12 +492,10 @@ def _fill_structure(columns: dict[str, ColumnProfile]) -> None:
     """Let the first category stand in the structure where neither age nor sex is known."""
     if any(item.use == "structure" for item in columns.values()):
         return
-    for name, item in columns.items():
-        if item.use == "categorical":
-            columns[name] = replace(
-                item, use="structure", why=message("neither age nor sex was recognised")
-            )
-            return
+    coded = [item for item in columns.values() if item.use == "categorical"]
+    for item in sorted(coded, key=lambda item: item.nested)[:1]:
+        why = message("neither age nor sex was recognised")
+        columns[item.name] = replace(item, use="structure", why=why)
 
 
 def simulation_order(columns: list[ColumnProfile]) -> list[str]:

@@ -10,16 +10,17 @@ import pandas as pd
 from synthpop.microdata.formats.labelled import plain_code
 from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.dictionary import toml_value
+from synthpop.microdata.frame.frames import is_date
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.parameters import LARGEST
-from synthpop.microdata.messages.text import join, number, plural
+from synthpop.microdata.messages.text import number, plural
 from synthpop.microdata.reading.columns import ColumnReader
 from synthpop.microdata.reading.households import is_member_number
-from synthpop.microdata.reading.kinds import FEW_NUMBERS, MOST_CODES, are_whole, texts_among_numbers
+from synthpop.microdata.reading.kinds import FEW_NUMBERS, MOST_CODES, are_whole
 from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 from synthpop.profile.columns import ColumnProfile
 
-MOST_LEVELS, ROWS_A_LEVEL = 60, 3
+MOST_LEVELS, ROWS_A_LEVEL, FEWEST_LEVELS = 60, 3, 10
 RARE_LEVEL = 5
 SIZE_NAME = "hsize"  # that the population makes where no column is the household size
 POSSIBLE_WEIGHT = "may be the weight: above 0, with fractions, one value in each household"
@@ -76,33 +77,30 @@ class SurveyReader(ColumnReader):
         if self._is_inverse_weight(values):
             return ColumnProfile(name, message("left out"), message("the inverse of the weight"))
         unique = int(codes.max()) + 1 == len(codes) and len(codes) > 1
-        unique = unique and (values is None or (len(codes) > FEW_NUMBERS and are_whole(values)))
+        if unique and values is not None:
+            unique = len(codes) > FEW_NUMBERS and self.are_ids(name)
         if unique and name not in (self.age, self.sex):
             return ColumnProfile(name, message("left out"), message("an id: unique in every row"))
-        if pd.api.types.is_datetime64_any_dtype(column.dtype):
-            return ColumnProfile(
-                name, message("left out"), message("a date: derive a number or classes from it")
-            )
         if name in (self.age, self.sex):
             return ColumnProfile(name, "structure", message("copied with the household"))
+        if self.is_further_id(name):
+            return ColumnProfile(name, message("left out"), message("a further id"))
         if self.index is not None and n_values > 2 and is_member_number(codes, self.index):
             return ColumnProfile(
                 name, message("left out"), message("the number of the member in the household")
             )
         is_amount = values is not None and (n_values > FEW_NUMBERS or not are_whole(values))
         is_amount = is_amount and n_values > 1  # else a box that some have ticked
+        most = max(FEWEST_LEVELS, min(MOST_CODES, len(column) / ROWS_A_LEVEL))
+        is_amount = is_amount or is_date(column) or (values is not None and n_values > most)
         if values is not None and is_amount and not self.are_codes(name):
             possible = POSSIBLE_WEIGHT if self.may_be_weight(name) else ""
             note = joined_notes(_missing_codes(values), possible)
-            why = message("a number with {n} values", n=number(n_values))
+            text = "a date with {n} values" if is_date(column) else "a number with {n} values"
+            why = message(text, n=number(n_values))
             return ColumnProfile(name, "continuous", why, note=note)
-        if n_values > min(MOST_CODES, len(column) / ROWS_A_LEVEL):
+        if n_values > most:
             why = message("{n} levels: too many to model; group them first", n=number(n_values))
-            if values is None and (codes_of_missing := texts_among_numbers(column)):
-                why = message(
-                    "numbers with codes for missing: declare {codes} in [survey.csv] missing",
-                    codes=join(codes_of_missing),
-                )
             return ColumnProfile(name, message("left out"), why)
         if n_values > MOST_LEVELS:
             why = message("{n} codes, drawn within their groups", n=number(n_values))

@@ -15,7 +15,9 @@ from synthpop.microdata.formats.atomic import relative_path
 from synthpop.microdata.formats.files import DELIMITED, read_with_kinds
 from synthpop.microdata.formats.labelled import UserMissing, plain_code
 from synthpop.microdata.frame.dictionary import toml_value
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
+from synthpop.microdata.messages.errors import InputError
+from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join
 from synthpop.microdata.reading.lexicon import ROLES
 from synthpop.microdata.reading.missing_codes import suspected_missing_codes
@@ -33,22 +35,13 @@ ABOVE_LARGEST, MOST_CANDIDATES = 1.2, 5
 MOST_GROUPS, LEAST_SHARE_NAMED = 20, 0.01
 AGE_CLASS = "age_class"
 ADULT, LEAST_SHARE_OF_HOUSEHOLDS = 18, 0.1
-RUN = (
-    "",
-    "[run]",
-    "# seed = 1             # the same models in every run; without it a new one, kept in run.key",
-    "scale = 1.0            # 0.1 makes a population of a tenth of the size",
-    '# strata = ["..."]     # only these, as they are in the whole population',
-    "",
-    "# Stages run in this order; each may use what the stages before it have made.",
-    "",
-)
+MOST_PERSONS = 10_000_000  # that the first run makes
 
 
 def starter_runfile(survey: Path, folder: Path) -> str:
     """Return the text of a run file in a folder for the file of a survey.
 
-    Raises InputError: the file has no rows, or cannot be read.
+    Raises InputError: the file has no rows, cannot be read, or has nothing to simulate.
     """
     frame, user_missing = read_with_kinds(survey)
     profile = profile_survey(frame)
@@ -65,13 +58,19 @@ def template_text(
     user_missing: how it was read
     """
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    if not profile.with_use("structure", "categorical", "continuous"):
+        reasons = "; ".join(f"{item.name}: {item.why}" for item in profile.columns[:5])
+        raise InputError.of(
+            "survey", "columns", message("none can be simulated ({reasons})", reasons=reasons),
+            "Give a file with at least one variable of the persons.",
+        )  # fmt: skip
     lines = [
         "# Run file of synthpop. Run it with: synthpop run THIS_FILE",
         "",
         *_rules(frame, profile),
         *_head(path, profile, user_missing),
         *_missing_codes(path, frame, profile),
-        *RUN,
+        *_run(frame, profile),
         *_columns_left_out(profile),
         *_imputation(frame, profile),
         *_structure(profile),
@@ -202,6 +201,27 @@ def _imputation(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     ]
 
 
+def _run(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
+    """Return the table of the run: the whole population, or a part of an immense one."""
+    weight = profile.roles.get("weight")
+    persons = float(len(frame) if weight is None else as_numbers(frame[weight]).sum())
+    scale, why = 1.0, "0.1 makes a population of a tenth of the size"
+    if persons > MOST_PERSONS:
+        scale = 10.0 ** -np.ceil(np.log10(persons / MOST_PERSONS))
+        why = f"a part of {count(round(persons))} persons, which 1.0 makes"
+    return [
+        "",
+        "[run]",
+        "# seed = 1             # the same models in every run; "
+        "without it a new one, kept in run.key",
+        f"{f'scale = {scale:.9g}' if scale < 1 else 'scale = 1.0':<23}# {why}",
+        '# strata = ["..."]     # only these, as they are in the whole population',
+        "",
+        "# Stages run in this order; each may use what the stages before it have made.",
+        "",
+    ]
+
+
 def _basic(profile: SurveyProfile) -> list[str]:
     return [name for name in (profile.age, profile.sex) if name]
 
@@ -320,8 +340,9 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
         if item.use == "categorical":
             lines += _categorical(item, predictors)
         else:
-            group = _means_by(frame, profile, name, predictors)
-            lines += _continuous(frame[name], item, predictors, group)
+            offset = profile.offsets.get(name)
+            group = None if offset else _means_by(frame, profile, name, predictors)
+            lines += _continuous(frame[name], item, predictors, group, offset)
             lines += _derived_from(name, profile)
     for name in order:
         if profile.column(name).use == "categorical":
@@ -390,7 +411,7 @@ def _means_by(
 ) -> str | None:
     """Return the categorical predictor that tells most of the mean of a number."""
     coded = [item.name for item in profile.with_use("categorical") if item.name in predictors]
-    values = frame[name].to_numpy(dtype=np.float64)
+    values = as_numbers(frame[name])
     best, most = None, LEAST_SHARE_NAMED
     for predictor in coded:
         codes = pd.factorize(frame[predictor].where(frame[name].notna()))[0]
@@ -407,18 +428,28 @@ def _means_by(
 
 
 def _continuous(
-    column: pd.Series, item: ColumnProfile, predictors: Sequence[str], group: str | None
+    column: pd.Series,
+    item: ColumnProfile,
+    predictors: Sequence[str],
+    group: str | None,
+    offset: str | None,
 ) -> list[str]:
-    values: np.ndarray = column.dropna().to_numpy(dtype=np.float64)
+    values = as_numbers(column.dropna())
     largest = float(values.max())
     positive = values[values > 0]
     lines = [*_reasons(item), "[[stage]]", 'type = "continuous"', f"name = {quoted(item.name)}",
              f"predictors = {listed(predictors)}"]  # fmt: skip
-    heavy = len(positive) >= FEWEST_FOR_TAIL and largest > TAIL_RATIO * np.quantile(positive, 0.95)
+    heavy = (
+        not is_date(column)
+        and len(positive) >= FEWEST_FOR_TAIL
+        and largest > TAIL_RATIO * np.quantile(positive, 0.95)
+    )
     if heavy:
         cap = rounded_up(ABOVE_LARGEST * largest)
         lines.append("# a Pareto tail in the top class, up to the largest value that may be drawn")
         lines.append(f'method = {{type = "binned", tail = "gpd", upper = {cap!r}}}')
+    if offset is not None:
+        lines.append(f"offset = {quoted(offset)}     # it is drawn as so many days from there")
     if group is not None and item.together != "shared":
         lines.append(f"means_by = {quoted(group)}     # its means by this category are calibrated")
     return [*lines, *_household(item), ""]

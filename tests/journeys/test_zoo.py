@@ -13,7 +13,8 @@ from benchmarks.any_file import FILES, SHARED, File, copy, lacking, plausibility
 from synthpop import open_population, read_table
 from tests import console
 
-QUICK = ("zoo/erhebung.csv", "zoo/sandag_persons.parquet")
+QUICK = ("zoo/erhebung.csv", "zoo/sandag_persons.parquet", "data/Tarragona.parquet")
+QUICK_RUNS = ("data/casc1.parquet",)
 HOUSEHOLDS = 400
 # per 10,000 persons, or years: what the population may have more than the survey
 TOLERANCE = {
@@ -22,10 +23,14 @@ TOLERANCE = {
     "child too old": 25.0,
     "spouse under 15": 10.0,
 }
-every = pytest.mark.parametrize(
-    "file",
-    [pytest.param(f, marks=() if f.path in QUICK else pytest.mark.slow, id=f.path) for f in FILES],
-)
+
+
+def every(quick: tuple[str, ...]) -> pytest.MarkDecorator:
+    """Run a test on every file, slow but for some."""
+    slow = [() if file.path in quick else pytest.mark.slow for file in FILES]
+    pairs = zip(FILES, slow, strict=True)
+    cases = [pytest.param(file, marks=mark, id=file.path) for file, mark in pairs]
+    return pytest.mark.parametrize("file", cases)
 
 
 @pytest.fixture(name="path")
@@ -41,15 +46,14 @@ def call(main: Callable[[], object], *arguments: object, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@every
+@every(QUICK)
 def test_both_packages_tell_the_roles(file: File, path: Path) -> None:
     call(synthpop.cli.main, "init", path.name, "--out", "made.toml", folder=path.parent)
     call(riskeval.cli.main, "init", path.name, folder=path.parent)
     assert roles_wrong(file, path.parent, path.stem) == []
 
 
-@pytest.mark.slow
-@every
+@every(QUICK_RUNS)
 def test_what_init_writes_runs(file: File, path: Path) -> None:
     folder, survey = path.parent, read_table(path)
     call(synthpop.cli.main, "init", path.name, "--out", "made.toml", folder=folder)

@@ -20,18 +20,20 @@ from synthpop.microdata.formats.broken import (
     check_second_header,
     ragged,
 )
-from synthpop.microdata.frame.dictionary import Dictionary, Variable, with_dictionary
+from synthpop.microdata.formats.labelled import UserMissing
+from synthpop.microdata.formats.text_codes import text_codes, with_text_codes
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join
 
 SNIFFED = 65536
 SEPARATORS = ",;\t|"
-FEWEST_NUMBERS = 30  # distinct ones, beside which one text is a code for missing
 NO_NUMBER = ("NA", "NaN", "nan")
 EXACT = 2**53
 WHOLE = r"[+-]?(?:0|[1-9][0-9]*)"
 EXPONENT = r"(?:[eE][+-][0-9]+)?"
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 TYPES = ("number", "text", "category")
 
 
@@ -106,15 +108,19 @@ def _is_encoding(name: Any) -> bool:
         return False
 
 
-def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFrame:
+def read_delimited(
+    path: Path, options: CsvOptions | None = None, user_missing: UserMissing = "missing"
+) -> pd.DataFrame:
     r"""Read delimited text with a header.
 
     Separators are comma, semicolon, tab, bar or blanks; the text is UTF-8 (with or without a mark
     at its start), UTF-16 with a mark, or else Latin-1. An empty cell is missing. A column becomes
     numbers where every other cell is a number and no two cells that differ would become equal:
     ``01`` and ``1`` stay text, and so do whole numbers of more digits than a number can hold. In
-    such a column, and nowhere else, ``NA`` and ``NaN`` are missing too; so is the one text among
-    more than 30 distinct numbers (``N``), which the dictionary keeps. Points and commas are
+    such a column, and nowhere else, ``NA`` and ``NaN`` are missing too; so are at most six texts
+    among more than 30 distinct numbers (``N``, ``refused``), which the dictionary keeps; several
+    kinds of missing are a column of their own with ``user_missing="level"``. Days such as
+    2024-02-29 are dates. Points and commas are
     judged column by column; what stays open (``1.234`` beside decimal commas) stays text. All
     guesses are listed in ``frame.attrs["reading"]``; `options` overrides them.
 
@@ -151,7 +157,7 @@ def read_delimited(path: Path, options: CsvOptions | None = None) -> pd.DataFram
     check_second_header(frame)
     check_first_record(frame)
     _check_columns(frame, options)
-    typed, guesses = with_numbers(frame, separator != ",", options)
+    typed, guesses = with_numbers(frame, separator != ",", options, user_missing)
     typed.attrs["reading"] = [*notes, *guesses]
     return typed
 
@@ -201,7 +207,10 @@ class _Reading:
 
 
 def with_numbers(
-    frame: pd.DataFrame, may_have_commas: bool, options: CsvOptions | None = None
+    frame: pd.DataFrame,
+    may_have_commas: bool,
+    options: CsvOptions | None = None,
+    user_missing: UserMissing = "missing",
 ) -> tuple[pd.DataFrame, list[str]]:
     """Turn columns of text into numbers where nothing is lost; returns the guesses as well.
 
@@ -211,7 +220,7 @@ def with_numbers(
     options = options or CsvOptions()
     readings: dict[int, _Reading] = {}
     texts: dict[int, pd.Series] = {}
-    coded: dict[str, str] = {}  # name of a column of numbers -> its one code for missing
+    coded: dict[str, pd.Series] = {}  # name of a column of numbers -> its codes for missing
     for j in range(frame.shape[1]):
         name = str(frame.columns[j])
         cells = _without_missing(frame.iloc[:, j], options.missing_codes(name))
@@ -219,10 +228,11 @@ def with_numbers(
         if options.types.get(name) in ("text", "category"):
             continue
         reading = _read_numbers(cells, may_have_commas, options)
-        if reading is None and name not in options.types and (code := _one_code(cells)):
-            reading = _read_numbers(cells.mask(cells == code), may_have_commas, options)
+        if reading is None and name not in options.types and (codes := text_codes(cells)):
+            is_code = cells.isin(codes)
+            reading = _read_numbers(cells.mask(is_code), may_have_commas, options)
             if reading is not None:
-                coded[name] = code
+                coded[name] = cells.where(is_code)
         if reading is not None:
             readings[j] = reading
     marks = {reading.mark for reading in readings.values() if reading.mark}
@@ -251,14 +261,26 @@ def with_numbers(
     ]
     _check_types(frame, readings, options)
     typed = pd.concat(columns, axis=1) if columns else frame
+    dates = {name: days for name in map(str, typed.columns) if name not in options.types
+             and (days := _dates(typed[name])) is not None}  # fmt: skip
+    typed = typed.assign(**dates)
+    notes += [f"dates in {join(map(repr, dates))}"] if dates else []
+    coded = {name: cells for name, cells in coded.items() if is_number(typed[name])}
     if coded:
-        by_code: dict[str, list[str]] = {}
-        for name, code in coded.items():
-            by_code.setdefault(code, []).append(repr(name))
-        notes += [f"{code!r} as missing in {join(names)}" for code, names in by_code.items()]
-        variables = [Variable(n, missing=((c, ""),), missing_code=c) for n, c in coded.items()]
-        typed = with_dictionary(typed, Dictionary(variables))
+        typed, told = with_text_codes(typed, coded, user_missing)
+        notes += told
     return typed, notes
+
+
+def _dates(cells: pd.Series) -> pd.Series | None:
+    """Return cells such as 2024-02-29 as dates; None where one is no such day."""
+    if is_number(cells):
+        return None
+    levels = cells.dropna().unique()
+    if not len(levels) or not all(DATE.fullmatch(str(level)) for level in levels):
+        return None
+    days = pd.to_datetime(cells, format="%Y-%m-%d", errors="coerce")
+    return None if bool((days.isna() & cells.notna()).any()) else days
 
 
 def _whole_with_missing(reading: _Reading) -> pd.Series:
@@ -315,15 +337,6 @@ def _read_numbers(cells: pd.Series, may_have_commas: bool, options: CsvOptions) 
             certain = grouped is not None or not _may_be_thousands(texts, mark)
             return _Reading(_spread(values, codes, cells.name), mark if has_mark else "", certain)
     return None
-
-
-def _one_code(cells: pd.Series) -> str | None:
-    """Return the one text that stands among many numbers where no cell is empty."""
-    if cells.isna().any():
-        return None
-    levels = pd.Series(cells.unique(), dtype=str)
-    others = levels[~levels.str.contains(r"\d")]
-    return others.iloc[0] if len(others) == 1 and len(levels) > FEWEST_NUMBERS else None
 
 
 def _has_thousands(texts: pd.Series, mark: str, declared: str | None) -> str | None:

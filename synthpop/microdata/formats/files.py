@@ -16,9 +16,10 @@ from synthpop.microdata.formats import labelled, labelled_write
 from synthpop.microdata.formats.atomic import replacing
 from synthpop.microdata.formats.delimited import CsvOptions, read_delimited, with_numbers
 from synthpop.microdata.formats.fixed import read_fixed
-from synthpop.microdata.formats.labelled import UserMissing, decoded
+from synthpop.microdata.formats.labelled import UserMissing
 from synthpop.microdata.formats.rfiles import read_r, write_r
 from synthpop.microdata.formats.size import check_size
+from synthpop.microdata.formats.text_codes import mixed_numbers
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of, with_dictionary
 from synthpop.microdata.frame.frames import is_number
@@ -55,8 +56,8 @@ def read_survey(
         Separator, decimal sign, encoding, missing codes and types of delimited text.
     user_missing : {"missing", "level"}
         Missing codes become missing values, or levels of labelled variables; a number with several
-        kinds of missing, ``income``, gets a column of these, ``income_missing``. SPSS and Stata
-        files get the codes back.
+        kinds of missing, ``income``, gets a column of these, ``income_missing``. Files of SPSS and
+        Stata and delimited text get the codes back; the others have both columns.
     dictionary : Dictionary, optional
         Labels and missing codes that the file itself does not have, or instead of its own.
     **roles
@@ -107,7 +108,7 @@ def read_table(
         options: dict[str, Any] = {}
         if suffix in DELIMITED:
             options["options"] = csv
-        elif suffix in labelled.READERS or READERS[suffix] is read_r:
+        if suffix not in (".parquet", ".arrow", ".feather", ".asc"):
             options["user_missing"] = user_missing
         frame = READERS[suffix](file, **options)
     except ImportError as problem:
@@ -120,6 +121,8 @@ def read_table(
         raise _fault(file, message("cannot be read: {reason}", reason=problem), hint) from None
     if dictionary is not None:
         frame = _with_meanings(frame, dictionary, user_missing)
+    elif suffix in (".parquet", ".arrow", ".feather"):
+        frame = _with_meanings(frame, _undecoded(frame), user_missing)
     return with_whole_numbers(frame)
 
 
@@ -131,19 +134,31 @@ def read_with_kinds(path: Path) -> tuple[pd.DataFrame, UserMissing]:
     return read_table(path, user_missing="level"), "level"
 
 
+def _undecoded(frame: pd.DataFrame) -> Dictionary:
+    """Return the dictionary of the columns that still hold codes for missing."""
+    dictionary = dictionary_of(frame)
+    coded = [str(n) for n in frame.columns if not isinstance(frame[n].dtype, pd.CategoricalDtype)]
+    return dictionary.only(
+        [n for n in coded if n in dictionary and labelled.kinds_of_missing(frame[n], dictionary[n])]
+    )
+
+
 def _with_meanings(
     frame: pd.DataFrame, dictionary: Dictionary, user_missing: UserMissing
 ) -> pd.DataFrame:
-    """Apply a dictionary from outside: columns that still hold codes get labels and missing."""
-    columns = {
-        name: decoded(frame[name], dictionary[name], user_missing=user_missing)
+    """Apply a dictionary: columns that still hold codes get labels and kinds of missing."""
+    coded = [
+        name for name in frame.columns
         if name in dictionary and not isinstance(frame[name].dtype, pd.CategoricalDtype)
-        else frame[name]
-        for name in frame.columns
-    }
-    result = pd.DataFrame(columns, index=frame.index)
-    result.attrs = dict(frame.attrs)
-    return with_dictionary(result, dictionary_of(frame).updated(dictionary))
+    ]  # fmt: skip
+    meant = dictionary_of(frame).updated(dictionary)
+    if not coded:
+        return with_dictionary(frame, meant)
+    read = labelled.decoded_columns(frame[coded], dictionary, user_missing)
+    whole = labelled.in_order([*map(str, frame.columns)], read, frame.drop(columns=coded))
+    notes = [*frame.attrs.get("reading", []), *read.attrs.get("reading", [])]
+    whole.attrs = {**frame.attrs, **read.attrs, **({"reading": notes} if notes else {})}
+    return with_dictionary(whole, meant.updated(dictionary_of(read)))
 
 
 def write_table(
@@ -243,6 +258,7 @@ def _as_text_cell(value: Any) -> Any:
 def _write_text(frame: pd.DataFrame, path: Path, target: Path, csv: CsvOptions | None) -> None:
     options = csv or CsvOptions()
     usual = "\t" if target.suffix.lower() == ".tsv" else ","
+    frame = labelled.with_kinds_as_codes(frame)
     for name, variable in dictionary_of(frame).variables.items():
         code = variable.missing_code  # of numbers whose code for missing is a text
         if name in frame and isinstance(code, str) and is_number(frame[name]):
@@ -276,14 +292,14 @@ def _write_arrow(frame: pd.DataFrame, path: Path, target: Path) -> None:
         ) from None
 
 
-def _read_xlsx(path: Path) -> pd.DataFrame:
+def _read_xlsx(path: Path, user_missing: UserMissing) -> pd.DataFrame:
     try:
         frame = pd.read_excel(path, engine="openpyxl")
     except BadZipFile:
         raise ValueError("it is not a sheet of this format") from None
     if len(frame) == 0:
         raise ValueError("there is a header but no row")
-    return frame
+    return mixed_numbers(frame, user_missing)
 
 
 def _fault(path: Path, what: str, hint: str) -> InputError:

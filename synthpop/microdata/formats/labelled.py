@@ -53,7 +53,7 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
 
     suffix = path.suffix.lower()
     options: dict[str, Any] = {}
-    if suffix in (".sav", ".zsav", ".dta"):
+    if suffix in (".sav", ".zsav", ".dta", ".sas7bdat"):
         options["user_missing"] = True
     catalog = path.with_suffix(".sas7bcat")
     if suffix == ".sas7bdat" and catalog.exists():
@@ -84,8 +84,9 @@ def decoded_columns(
 ) -> pd.DataFrame:
     """Return a frame of codes as `decoded` returns each column, with its dictionary.
 
-    A number with several kinds of missing gets a column of these behind it where they are levels;
-    where several kinds become one, the attributes of the frame say of which columns.
+    A number with several kinds of missing, that without a code among them, gets a column of these
+    behind it where they are levels; where several kinds become one, the attributes of the frame say
+    of which columns.
     """
     columns: dict[str, pd.Series] = {}
     kinds: list[Variable] = []
@@ -94,7 +95,7 @@ def decoded_columns(
         column, variable = codes[name], dictionary[name]
         columns[name] = decoded(column, variable, user_missing=user_missing)
         codes_of_kinds = kinds_of_missing(column, variable)
-        if len(codes_of_kinds) < 2:
+        if not codes_of_kinds or len(codes_of_kinds) + bool(column.isna().any()) < 2:
             continue
         if user_missing == "missing" or f"{name}{KIND}" in codes:
             lost.append(name)
@@ -109,6 +110,13 @@ def decoded_columns(
         note = f"several kinds of missing answers as one in {join(map(repr, lost))}"
         frame.attrs["reading"] = [note]
     return with_dictionary(frame, dictionary.updated(Dictionary(kinds)))
+
+
+def in_order(names: Sequence[str], *frames: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of frames in the order of these names, kinds of missing behind theirs."""
+    columns = {str(name): frame[name] for frame in frames for name in frame.columns}
+    order = [n for name in names for n in (name, f"{name}{KIND}") if n in columns]
+    return pd.DataFrame({name: columns[name] for name in dict.fromkeys(order)})
 
 
 def kinds_of_missing(column: pd.Series, variable: Variable) -> list[Code]:
@@ -136,6 +144,8 @@ def _variable(name: str, column: pd.Series, meta: Any) -> Variable:
     single = [low for low, high in ranges if low == high] + list(letters)
     text = {codes[code]: str(label) for code, label in labels.items()}
     measure = (meta.variable_measure or {}).get(name)
+    if letters and column.dtype == object:  # numbers beside letters for missing
+        column = pd.to_numeric(column.mask(column.isin(list(letters))), errors="coerce")
     kind, decimals = kind_of(column, str(meta.original_variable_types.get(name, "")))
     return Variable(
         name,

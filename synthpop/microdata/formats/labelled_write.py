@@ -44,7 +44,7 @@ class Coded:
 def coded_column(column: pd.Series, variable: Variable, suffix: str) -> Coded:
     """Return a column in codes, with missing answers as the format can say them."""
     values, meaning = encoded(column, variable)
-    values = _storable(values, meaning)
+    values, meaning = _without_texts(_storable(values, meaning), meaning)
     code = meaning.missing_code
     if code is not None and suffix in (*SPSS, ".dta") and _fits(code, values):
         is_text = isinstance(code, str)
@@ -55,6 +55,36 @@ def coded_column(column: pd.Series, variable: Variable, suffix: str) -> Coded:
     if suffix == ".xpt":
         return Coded(values.mask(values.isin(present)) if present else values, meaning)
     return _as_spss(values, meaning, present)
+
+
+def _without_texts(values: pd.Series, variable: Variable) -> tuple[pd.Series, Variable]:
+    """Give texts that stand for missing answers of a number codes below all of its values.
+
+    Letters that Stata has for missing values stay what they are.
+    """
+    texts = [code for code, _ in variable.missing if isinstance(code, str)]
+    texts = [code for code in texts if code not in string.ascii_lowercase or len(code) != 1]
+    if not texts or variable.kind not in ("integer", "number"):
+        return values, variable
+    numbers = pd.to_numeric(values, errors="coerce")
+    lowest = int(np.floor(min(0.0, float(numbers.min()) if numbers.notna().any() else 0.0)))
+    codes = {text: lowest - k for k, text in enumerate(texts, 1)}
+    labels = dict(variable.values)
+    pairs = tuple(
+        (codes[c], text or c) if c in codes else (c, text) for c, text in variable.missing
+    )
+    is_range = len(pairs) > MOST_MISSING and len(texts) == len(pairs)
+    span = ((float(lowest - len(texts)), float(lowest - 1)),)
+    changed = replace(
+        variable,
+        missing=() if is_range else pairs,
+        missing_ranges=span if is_range else variable.missing_ranges,
+        values=tuple({**labels, **{code: text for code, text in pairs}}.items()),
+        missing_code=codes.get(str(variable.missing_code), variable.missing_code),
+    )  # fmt: skip
+    coded = values.map(lambda value: codes.get(value, value), na_action="ignore")
+    others = coded.dropna().map(lambda value: isinstance(value, str)).any()
+    return (coded if others else pd.to_numeric(coded).astype(float)), changed
 
 
 def _fits(code: Code, values: pd.Series) -> bool:
@@ -145,7 +175,9 @@ def write_labelled(
 ) -> None:
     """Write ``.sav``, ``.zsav``, ``.dta`` or ``.xpt`` with the labels of the frame's dictionary.
 
-    Missing codes are declared in SPSS and become the letters .a to .z in Stata. Names that the
+    Missing codes are declared in SPSS and become the letters .a to .z in Stata, texts among numbers
+    with their labels; in SAS, which gets
+    none, kinds of missing of a number stay a column of their own. Names that the
     format does not allow become legal ones; the label of a variable without one is its name then.
 
     Raises OutputError: lists all that such a file cannot hold; nothing is written then.
@@ -153,7 +185,8 @@ def write_labelled(
     import pyreadstat
 
     suffix = target.suffix.lower()
-    frame = with_legal_names(with_kinds_as_codes(frame), suffix)
+    frame = frame if suffix == ".xpt" else with_kinds_as_codes(frame)
+    frame = with_legal_names(frame, suffix)
     columns = coded_columns(frame, suffix)
     check_columns(columns, suffix, target)
     table = pd.DataFrame({name: item.values for name, item in columns.items()})

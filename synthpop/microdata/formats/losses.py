@@ -28,7 +28,7 @@ def losses(frame: pd.DataFrame, path: Path | str) -> list[str]:
     suffix = Path(path).suffix.lower()
     dictionary = dictionary_of(frame).only(map(str, frame.columns))
     if suffix in LABELLED:
-        frame = with_kinds_as_codes(frame)
+        frame = frame if suffix == ".xpt" else with_kinds_as_codes(frame)
         made = legal_names(map(str, frame.columns), suffix)
         names = [f"{old!r} (written as {new})" for old, new in made.items()]
         told = [f"the names {join(names)}"] if names else []

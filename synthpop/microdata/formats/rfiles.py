@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.formats.labelled import (
-    KIND,
     UserMissing,
     decoded_columns,
     distinct_labels,
+    in_order,
     kind_of,
     plain_code,
     with_missing_code,
@@ -27,6 +27,8 @@ from synthpop.microdata.messages.errors import OutputError
 
 NA_INTEGER = np.int32(-(2**31))
 """The missing whole number of R."""
+NA_WORD = np.uint64(1954)
+TAGS = "tags"
 LABELS = "variable.labels"
 ATTRIBUTES = "attributes of columns"
 DAY = 86_400
@@ -37,7 +39,7 @@ def read_r(path: Path, *, user_missing: UserMissing = "missing") -> pd.DataFrame
 
     Factors become categories. Columns of the package haven (``haven_labelled`` and
     ``haven_labelled_spss``) are read as those of SPSS: labels where nearly all values have one,
-    missing codes and ranges as missing or, with ``user_missing="level"``, as levels.
+    missing codes, tags and ranges as missing or, with ``user_missing="level"``, as levels.
 
     Raises ValueError: there is no data frame, or more than one.
     """
@@ -66,7 +68,9 @@ def read_r(path: Path, *, user_missing: UserMissing = "missing") -> pd.DataFrame
     for name in map(str, frame.columns):
         if "haven_labelled" in attributes.get(name, {}).get("class", ()):
             kind = float if is_number(frame[name]) else object
-            coded[name] = pd.Series(frame[name].to_numpy(dtype=kind), name=name)
+            codes = pd.Series(frame[name].to_numpy(dtype=kind), name=name)
+            tags = attributes[name][TAGS]
+            coded[name] = codes.astype(object).where(tags == "", tags) if tags.any() else codes
             variable = _labelled(name, coded[name], attributes[name])
             variable = with_missing_code(coded[name], variable)
         else:
@@ -77,9 +81,8 @@ def read_r(path: Path, *, user_missing: UserMissing = "missing") -> pd.DataFrame
     read = decoded_columns(
         pd.DataFrame(coded, index=frame.index), Dictionary(variables), user_missing
     )
-    order = [n for name in map(str, frame.columns) for n in (name, f"{name}{KIND}")]
-    whole = read.assign(**plain)
-    whole = whole[[name for name in dict.fromkeys(order) if name in whole]]
+    whole = in_order([*map(str, frame.columns)], read, pd.DataFrame(plain, index=frame.index))
+    whole.attrs = dict(read.attrs)
     return with_dictionary(whole, Dictionary(variables).updated(dictionary_of(read)))
 
 
@@ -89,10 +92,16 @@ def _labelled(name: str, codes: pd.Series, attributes: dict[str, Any]) -> Variab
     pairs: dict[Any, str] = {}
     if labels is not None:
         texts = labels.coords[labels.dims[0]].values
+        tags = tags_of(labels.values)
         pairs = {
-            plain_code(code): str(text) for code, text in zip(labels.values, texts, strict=True)
+            str(tag) if tag else plain_code(code): str(text)
+            for code, tag, text in zip(labels.values, tags, texts, strict=True)
         }
     single = [plain_code(code) for code in np.atleast_1d(attributes.get("na_values", ()))]
+    tags = attributes[TAGS]
+    if tags.any():
+        single += sorted(set(tags[tags != ""].tolist()))
+        codes = pd.to_numeric(codes.mask(tags != ""))
     ends = [float(end) for end in np.atleast_1d(attributes.get("na_range", ()))]
     kind, decimals = kind_of(codes, "")
     return Variable(
@@ -103,6 +112,21 @@ def _labelled(name: str, codes: pd.Series, attributes: dict[str, Any]) -> Variab
         kind=kind,
         decimals=decimals,
     )
+
+
+def tags_of(values: Any) -> np.ndarray:
+    """Return the letters of the tagged missing values of haven, "" elsewhere.
+
+    A tagged value is R's missing number (low word 1954) with a letter in the fifth byte.
+    """
+    numbers = np.ma.getdata(values)
+    if numbers.dtype != np.float64:
+        return np.full(len(numbers), "")
+    bits = np.ascontiguousarray(numbers).view(np.uint64)
+    letters = ((bits >> np.uint64(32)) & np.uint64(0xFF)).astype(np.uint32)
+    is_tagged = np.isnan(numbers) & ((bits & np.uint64(0xFFFFFFFF)) == NA_WORD)
+    is_tagged &= (letters >= ord("a")) & (letters <= ord("z"))
+    return np.where(is_tagged, letters, 0).astype(np.uint32).view("U1")
 
 
 def _constructors() -> dict[Any, Any]:
@@ -128,7 +152,7 @@ def _constructors() -> dict[Any, Any]:
         cells: Any = np.ma.asarray(values)
         is_text = cells.dtype.kind in "OUS"
         column = pd.Series(cells.filled(None) if is_text else cells.astype(float).filled(np.nan))
-        column.attrs = dict(attributes)
+        column.attrs = {**attributes, TAGS: tags_of(values)}
         return column
 
     return {

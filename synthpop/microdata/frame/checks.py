@@ -10,7 +10,13 @@ import pandas as pd
 
 from synthpop.microdata.frame.codes import unhashable, unhashable_fault
 from synthpop.microdata.frame.dictionary import ATTRIBUTE, dictionary_of, with_dictionary
-from synthpop.microdata.frame.frames import as_numbers, is_number, n_columns, usual_types
+from synthpop.microdata.frame.frames import (
+    as_numbers,
+    has_numbers,
+    is_number,
+    n_columns,
+    usual_types,
+)
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import LARGEST
@@ -142,11 +148,17 @@ def check_weights(faults: Faults, values: pd.Series, name: str) -> np.ndarray | 
     return weights
 
 
-def check_numeric(faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str) -> bool:
-    """Note each column that is not numeric (missing values are allowed)."""
+def check_numeric(
+    faults: Faults, frame: pd.DataFrame, names: Sequence[str], role: str, *, dates: bool = False
+) -> bool:
+    """Note each column that is not numeric (missing values are allowed).
+
+    dates: columns of dates are taken too; `as_numbers` has their days
+    """
+    suits = has_numbers if dates else is_number
     all_numeric = check_columns(faults, frame, names, role)
     for name in names:
-        if n_columns(frame.columns, name) == 1 and not is_number(frame[name]):
+        if n_columns(frame.columns, name) == 1 and not suits(frame[name]):
             what = message(
                 "{role} must be numeric, is {dtype}", role=message(role), dtype=frame[name].dtype
             )

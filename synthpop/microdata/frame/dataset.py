@@ -10,11 +10,23 @@ import numpy as np
 import pandas as pd
 
 from synthpop.microdata.frame.codes import MISSING, encode, smallest_int, unhashable
-from synthpop.microdata.frame.frames import is_number, n_columns
+from synthpop.microdata.frame.frames import (
+    DAY,
+    SECOND,
+    as_dates,
+    has_time_of_day,
+    is_date,
+    is_number,
+    n_columns,
+    since_1970,
+)
 from synthpop.microdata.messages.errors import InputError
 
 NUMBERS = ("int", "uint", "float")
 ARROW = "[pyarrow]"
+DAYS, SECONDS = "days since 1970", "seconds since 1970"
+DATES = {DAYS: DAY, SECONDS: SECOND}
+"""Original types of dates and points in time -> their unit in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +73,11 @@ class Field:
 def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
     """Take one column of a frame apart into its field and array.
 
-    Text, boolean and categorical columns become codes; numbers stay numbers. Levels that a file
+    Text, boolean and categorical columns become codes; numbers stay numbers, dates become days and
+    points in time seconds since 1970 (of UTC where they have a time zone). Levels that a file
     cannot hold as they are (intervals, dates, several types in one column) become text.
 
-    Raises InputError: for dates and other types that cannot be simulated.
+    Raises InputError: for other types, which cannot be simulated.
     """
     name, dtype = str(series.name), series.dtype
     is_category = isinstance(dtype, pd.CategoricalDtype)
@@ -73,6 +86,9 @@ def encode_column(series: pd.Series) -> tuple[Field, np.ndarray]:
         values = _numeric_array(series)
         return Field(name, "numeric", values.dtype, original=str(dtype)), values
     is_text = pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
+    if is_date(series):
+        unit = SECONDS if has_time_of_day(series) else DAYS
+        return Field(name, "numeric", np.dtype(np.float64), original=unit), since_1970(series)
     if is_category or is_flag or is_text:
         codes, levels = _storable(*encode(series))
         ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
@@ -174,6 +190,8 @@ def _as_original(original: str, values: np.ndarray) -> Any:
     """Return numbers with the type of the survey, unless values are missing or not whole."""
     if str(values.dtype) == original:
         return values
+    if original in DATES:
+        return as_dates(values.astype(np.float64), DATES[original])
     if original.endswith(ARROW):
         return _as_arrow(original, values)
     if not original[0].islower():  # a nullable type

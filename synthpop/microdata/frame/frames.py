@@ -11,6 +11,10 @@ import pandas as pd
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.parameters import LARGEST
 
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+"""Microseconds."""
+
 
 def is_number(values: pd.Series) -> bool:
     """Whether a column holds real numbers; True and False are none."""
@@ -19,8 +23,54 @@ def is_number(values: pd.Series) -> bool:
     return bool(numeric and not pd.api.types.is_bool_dtype(dtype))
 
 
+def is_date(values: pd.Series) -> bool:
+    """Whether a column holds dates or points in time."""
+    return pd.api.types.is_datetime64_any_dtype(values.dtype)
+
+
+def has_time_of_day(values: pd.Series) -> bool:
+    """Whether some of these dates are no whole days."""
+    times = values.dropna()
+    return bool((times != times.dt.normalize()).any())
+
+
+def has_numbers(values: pd.Series) -> bool:
+    """Whether `as_numbers` knows a column: numbers and dates."""
+    return is_number(values) or is_date(values)
+
+
+def since_1970(values: pd.Series, unit: int | None = None) -> np.ndarray:
+    """Return dates as days since 1970, points in time as seconds; float64, NaN where missing.
+
+    unit: `DAY` or `SECOND`, instead of what the values show
+    """
+    unit = unit or (SECOND if has_time_of_day(values) else DAY)
+    if getattr(values.dtype, "tz", None) is not None:
+        values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+    times = values.to_numpy(dtype="datetime64[us]")
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / unit)
+
+
+def as_dates(days: np.ndarray, unit: int) -> np.ndarray:
+    """Return days or seconds since 1970, rounded, as dates; NaN as missing.
+
+    unit: `DAY` or `SECOND`
+
+    Examples
+    --------
+    >>> as_dates(np.array([0.0, 365.2, np.nan]), DAY).astype("datetime64[D]").astype(str).tolist()
+    ['1970-01-01', '1971-01-01', 'NaT']
+    """
+    known = np.isfinite(days)
+    times = np.full(len(days), np.datetime64("NaT"), dtype="datetime64[us]")
+    times[known] = (np.rint(days[known]).astype(np.int64) * unit).astype("datetime64[us]")
+    return times
+
+
 def as_numbers(values: pd.Series) -> np.ndarray:
-    """Return a numeric column as float64, shape (n,), NaN where missing."""
+    """Return a numeric column as float64, shape (n,), NaN where missing; dates as `since_1970`."""
+    if is_date(values):
+        return since_1970(values)
     return values.to_numpy(dtype=np.float64, na_value=np.nan)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from synthpop.microdata.frame.dictionary import Dictionary, dictionary_of
 from synthpop.microdata.frame.names import words_of
-from synthpop.microdata.messages.message import message
+from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.reading.households import (
     HouseholdIndex,
     household_column,
@@ -19,9 +19,13 @@ from synthpop.microdata.reading.households import (
 )
 from synthpop.microdata.reading.kinds import (
     ENOUGH_FOR_YEARS,
+    FEW_NUMBERS,
+    MOST_CODES,
+    ROWS_A_CODE,
     are_whole,
     are_years,
     look_like_codes,
+    look_like_ids,
     may_be_ages,
     number_column,
     run_as_ages,
@@ -32,6 +36,7 @@ from synthpop.microdata.reading.lexicon import (
     BIRTH_NAME,
     CONCEPTS,
     HOUSEHOLD_NAME,
+    ID_NAME,
     OF_HOUSEHOLDS,
     ROLES,
     SEX,
@@ -42,7 +47,8 @@ from synthpop.microdata.reading.lexicon import (
     levels_say,
     named_or_containing,
 )
-from synthpop.microdata.reading.partitions import codes_of
+from synthpop.microdata.reading.partitions import codes_of, mapping_of, same_partition
+from synthpop.microdata.reading.presets import preset_of
 
 MOST_SEXES = 4
 MOST_WEIGHT, MOST_SCALES = 200, 20  # times the smallest one; distinct values
@@ -94,8 +100,10 @@ class ColumnReader:
         said = {role: name for role, name in self.known.items() if name in self.numbers}
         self.roles |= {role: str(name) for role, name in said.items() if role in ROLES}
         self.why |= {str(name): message("as was said") for name in said.values()}
+        self.preset = self._columns_of_preset()
         for role in ("person", "psu", "strata"):
-            self._give(role, self._named_for(role))
+            if role not in self.roles:
+                self._give(role, self._named_for(role))
         self.survey_year: float | None = None  # the age is this less the year of birth
         self.age = self.known["age"] if "age" in self.known else self._age(self._free())
         self._household()
@@ -103,6 +111,27 @@ class ColumnReader:
         self._weights_of_the_sample()
         self.roles = {role: self.roles[role] for role in ROLES if role in self.roles}
         self.sex = self.known["sex"] if "sex" in self.known else self._sex(self._free())
+
+    def _columns_of_preset(self) -> dict[str, str]:
+        """Give the roles that the format of the file tells, as far as the values suit them.
+
+        Returns the column of the age and of the sex.
+        """
+        found = preset_of(self.frame.columns)
+        if found is None:
+            return {}
+        preset, columns = found
+        why = message("as in {format}", format=preset.title)
+        for role in ("household", "person", "psu", "strata"):
+            if role in columns and self._suits(role, columns[role]):
+                self._give(role, columns[role], why)
+        for role in ("weight", "household_weight"):
+            if role in columns and _all_positive(self.numbers[columns[role]]):
+                note = [preset.note] if preset.note else []
+                self._give(role, columns[role], joined_by(": ", [why, *note]))
+        taken = self.roles.values()
+        told = {r: n for r, n in columns.items() if r in ("age", "sex") and n not in taken}
+        return {**told, "why": why}
 
     def _free(self) -> list[str]:
         return [name for name in self.frame.columns if name not in self.roles.values()]
@@ -140,8 +169,37 @@ class ColumnReader:
         found = self.concept(name)
         if found is not None and found[0].role == "numeric":
             return False
+        if self._tells_texts(name):
+            return True
         is_classification = found is not None and found[0].is_codes
         return (is_classification and bool(np.nanmin(values) >= 0)) or look_like_codes(values)
+
+    def _tells_texts(self, name: str) -> bool:
+        """Whether each number stands for a text of another column, as the number of a firm."""
+        n_codes = int(self.codes[name].max()) + 1
+        if not FEW_NUMBERS < n_codes <= min(MOST_CODES, len(self.frame) / ROWS_A_CODE):
+            return False
+        return any(
+            self.numbers[other] is None
+            and n_codes >= codes.max() + 1 > n_codes / 2
+            and (same_partition(codes, self.codes[name]) or mapping_of(codes, self.codes[name]))
+            for other, codes in self.codes.items()
+        )
+
+    def are_ids(self, name: str) -> bool:
+        """Whether whole numbers that occur once each are ids, not amounts."""
+        values, found = self.numbers[name], self.concept(name)
+        if values is None or (found is not None and found[0].role == "numeric"):
+            return False
+        return ID_NAME.search(words_of(name)) is not None or look_like_ids(values)
+
+    def is_further_id(self, name: str) -> bool:
+        """Whether a column without a role is named like the ids of households or persons."""
+        if name in self.roles.values() or int(self.codes[name].max()) < MOST_LEVELS_READ:
+            return False
+        named = (columns_named_for(role, [name]) for role in ("household", "person"))
+        values = self.numbers[name]
+        return any(named) and (values is None or are_whole(values))
 
     # households
 
@@ -158,12 +216,14 @@ class ColumnReader:
         return not self.frame[column].isna().any() and unique == (role == "person")
 
     def _household(self) -> None:
-        named = columns_named_for("household", self._free())
+        told = "household" in self.roles and "household" not in self.known  # by the format
+        named = [] if told else columns_named_for("household", self._free())
         if "household" in self.known and "household" not in self.roles:
             return
         if "household" not in self.known and any(self._suits("person", name) for name in named):
             return  # each row is a household
-        self._give("household", self._named_for("household"))
+        if not told:
+            self._give("household", self._named_for("household"))
         if "household" not in self.roles and self.age is not None:
             free = {n: self.codes[n] for n in self._free() if n != self.age}
             self._give("household", *(household_column(self.frame, free) or (None,)))
@@ -191,6 +251,8 @@ class ColumnReader:
 
     def _weights_of_the_sample(self) -> None:
         """Give the roles of weights: of persons and, where there are two kinds, of households."""
+        if "weight" in self.roles and "weight" not in self.known:
+            return  # by the format
         free = self._free()
         usual = columns_named_for("weight", free)
         of_households = columns_named_for("household_weight", free)
@@ -238,6 +300,9 @@ class ColumnReader:
 
     def _age(self, names: list[str]) -> str | None:
         """Return the column of ages, one with numbers before one with texts."""
+        told = self.preset.get("age")
+        if told is not None and may_be_ages(self.numbers[told]):
+            return told
         columns = named_or_containing(AGE, names)
         exact = [column for column in columns if column.lower() in AGE]
         alike = [n for n in names if AGE_NAME.fullmatch(words_of(n).replace(" ", ""))]
@@ -324,7 +389,8 @@ class ColumnReader:
         for name in names:
             few = 0 < int(self.codes[name].max()) < MOST_SEXES
             points[name] = (
-                4 * (name in named and name.lower() in SEX)
+                5 * (few and name == self.preset.get("sex"))
+                + 4 * (name in named and name.lower() in SEX)
                 + (name in named)
                 + 3 * (few and levels_say(self.levels(name)) == "sex")
                 + 3 * (few and self._tells_couples_apart(name))
@@ -393,7 +459,8 @@ class ColumnReader:
                 yield Question("sex", halves, message("two levels, each of many"))
 
     def _is_named(self, role: str) -> bool:
-        return self.why[self.roles[role]] == self.named_why(role)
+        why = self.why[self.roles[role]]
+        return why == self.named_why(role) or self.preset.get("why") == why
 
     @staticmethod
     def named_why(role: str) -> str:

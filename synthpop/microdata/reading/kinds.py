@@ -5,23 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from synthpop.microdata.frame.frames import as_numbers, is_number
+from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
 from synthpop.microdata.messages.parameters import LARGEST
 
-FEW_NUMBERS, MOST_TEXT_CODES = 30, 6
+FEW_NUMBERS = 30
 OLDEST, FEWEST_AGES = 125, 20
 FEWEST_YEARS, ENOUGH_FOR_YEARS = 40, 400  # distinct whole ages, of so many persons
 OLD_AT_LEAST, YOUNG_AT_MOST, MOST_OF_AN_AGE = 70, 18, 0.06  # of ages that no name tells
 ROWS_A_CODE, MOST_CODES = 5, 2_000
 UNEVEN, MOST_HEAPED, MOST_SMOOTH = 5.0, 0.2, 0.65
+WIDEST_STEP, LEAST_UNIFORM = (
+    20,
+    0.1,
+)  # of ids in any order: mean step; distance from a straight line
 
 
 def number_column(column: pd.Series) -> np.ndarray | None:
     """Return a numeric column as float64, NaN where it is missing; None for another kind.
 
-    Immense numbers, which cannot be added up, are another kind.
+    Dates are days or seconds since 1970; immense numbers, which cannot be added up, another kind.
     """
-    if not is_number(column):
+    if not (is_number(column) or is_date(column)):
         return None
     values = as_numbers(column)
     size = np.abs(values)
@@ -94,9 +98,24 @@ def look_like_codes(values: np.ndarray) -> bool:
     return bool(uneven > UNEVEN and abs(heaped) < MOST_HEAPED and not smooth > MOST_SMOOTH)
 
 
-def texts_among_numbers(column: pd.Series) -> list[str]:
-    """Return the few texts among many numbers, as refused and not known; none for other columns."""
-    levels = pd.Series(column.dropna().unique()).astype(str)
-    others = levels[pd.to_numeric(levels, errors="coerce").isna()]
-    few = 0 < len(others) <= MOST_TEXT_CODES < FEW_NUMBERS < len(levels) - len(others)
-    return sorted(others) if few else []
+def look_like_ids(values: np.ndarray) -> bool:
+    """Whether whole numbers, each of which occurs once, are ids and not amounts.
+
+    Ids are in order, have the same number of digits, or lie close and evenly.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> amounts = np.unique(rng.lognormal(9, 1, 2000).round())
+    >>> look_like_ids(rng.permutation(500) + 1.0), look_like_ids(rng.permutation(amounts))
+    (True, False)
+    """
+    if not are_whole(values) or len(np.unique(values)) < len(values):
+        return False
+    ordered = np.sort(values)
+    low, high = float(ordered[0]), float(ordered[-1])
+    if np.array_equal(ordered, values) or (low > 0 and len(f"{low:.0f}") == len(f"{high:.0f}")):
+        return True
+    even = np.linspace(0.0, 1.0, len(values))
+    distance = float(np.max(np.abs((ordered - low) / (high - low) - even)))
+    return high - low < WIDEST_STEP * len(values) and distance < LEAST_UNIFORM

@@ -49,6 +49,7 @@ HOUSEHOLD_NAME = re.compile(
     rf"|(id|no|number|nr|nummer|n|num|numero|numer|cislo)( of)?( the)? ?(du|del|de|da|della|do)? ?"
     rf"(men|{_HOUSEHOLD}))$"
 )
+ID_NAME = re.compile(r"(^|\b)id$|\b(ident(ifier)?|serial ?(no|number)?|kennung)$")
 AGE = ("age", "rx020", "alter", "edad", "idade", "eta", "leeftijd", "alder", "ika", "wiek", "vek")
 AGE_NAME = re.compile(
     rf"({'|'.join(AGE)})s?(p|y(ea)?rs|years?|gro?u?p|class|cat(egory)?|band|range|gruppe|klasse|code)?"
@@ -142,6 +143,11 @@ class Concept:
     # compiled regular expression: finds it in the words of a name or label
     pattern: re.Pattern[str]
     is_codes: bool = False  # whether numbers are codes of a classification
+
+    @property
+    def of_time(self) -> bool:
+        """Whether numbers are ages or dates."""
+        return self.name in ("age", "date of birth")
 
 
 VISIBLE = message("visible to neighbours and colleagues")

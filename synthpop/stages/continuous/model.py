@@ -13,7 +13,7 @@ from synthpop.conditional.draw import systematic_uniforms
 from synthpop.conditional.fallback import ModelDesign
 from synthpop.conditional.make_up import MakeUp
 from synthpop.microdata.frame.block import Block, Fallback
-from synthpop.microdata.frame.dataset import Field
+from synthpop.microdata.frame.dataset import DATES, Field
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import formatted, plural
 from synthpop.models.decimals import rounded
@@ -63,8 +63,13 @@ class ContinuousModel(ClassDistribution, StageModel):
 def new_fields(
     names: Sequence[str], survey_field: Field, *, has_fractions: bool
 ) -> tuple[Field, ...]:
-    """Return the new columns; the first has whole numbers where survey and draws have such only."""
+    """Return the new columns; the first has whole numbers where survey and draws have such only.
+
+    Dates of the survey are dates again.
+    """
     fields = tuple(Field.number(name) for name in names)
+    if survey_field.original in DATES:
+        return (replace(fields[0], original=survey_field.original), *fields[1:])
     if has_fractions or "int" not in survey_field.original.lower():
         return fields
     original = "int64" if survey_field.original[0].islower() else "Int64"  # counts may be larger

@@ -59,6 +59,12 @@ from synthpop.stages.continuous.model import (
     new_fields,
     unrounded_values,
 )
+from synthpop.stages.continuous.offset import (
+    check_offset,
+    names_in,
+    offset_of,
+    without_offset,
+)
 from synthpop.stages.continuous.values import Values, fit_values, notes_of
 from synthpop.stages.entry import StageEntry
 
@@ -76,8 +82,8 @@ class Continuous(BlockStage):
     Parameters
     ----------
     name : str
-        Numeric column of the survey. Missing values are a class of their own and missing again
-        in the population.
+        Numeric column of the survey, or one of dates (days since 1970; with a time of day seconds).
+        Missing values are a class of their own and missing again in the population.
     method : str, options of a method, or scikit-learn regressor
         How values are drawn. A name stands for a method with default options:
         "binned" for `Binned`, "regression", "tree" and "forest" for `Regressed`,
@@ -123,6 +129,11 @@ class Continuous(BlockStage):
         size of the value and by the predictor that tells most about it
         (`synthpop.models.heaps.Heaps`). Nothing is rounded where the survey has no more multiples
         than by chance, nor with methods whose values are whole or copied ("pmm").
+    offset : str, optional
+        A known part, as an expression of numbers of earlier steps (see `Derive`): what remains of
+        the number is learned and drawn, and the part is added again. With
+        ``"interview - 365.2425 * age"`` a date of birth agrees with the age, with ``"interview"``
+        another date lies at its distance from that of the interview.
 
     Notes
     -----
@@ -158,6 +169,7 @@ class Continuous(BlockStage):
     decimals: int | str | None = "survey"
     means_by: str | None = None
     heaps: str | None = "survey"
+    offset: str | None = None
 
     OPTION_TYPES: ClassVar[Mapping[str, Any]] = {"method": METHODS, "pooling": PoolingOptions}
 
@@ -173,6 +185,7 @@ class Continuous(BlockStage):
         decimals: int | str | None = "survey",
         means_by: str | None = None,
         heaps: str | None = "survey",
+        offset: str | None = None,
         **options: Unpack[MethodOptions],
     ) -> None:
         chosen = (
@@ -180,7 +193,7 @@ class Continuous(BlockStage):
             if options
             else method
         )
-        forms = (by_household, pooling, by, decimals, means_by, heaps)
+        forms = (by_household, pooling, by, decimals, means_by, heaps, offset)
         values = (name, chosen, predictors, numeric, *forms)
         for option, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, option.name, value)
@@ -213,6 +226,11 @@ class Continuous(BlockStage):
         """Return the columns of the survey that the stage reads."""
         return (self.name,)
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the columns of the offset."""
+        return () if self.offset is None else names_in(self.offset)
+
     def check(self, faults: Faults, schema: Schema) -> None:
         """Note everything in the options that cannot work."""
         check_in_survey(faults, self.label, [self.name], schema)
@@ -231,8 +249,11 @@ class Continuous(BlockStage):
             "decimals": DECIMALS,
             "heaps": OneOf("survey", None),
             "means_by": Instance(str, "the name of a predictor") | NONE,
+            "offset": Instance(str, "an expression") | NONE,
         }
         check(faults, options, self, label=self.label)
+        if isinstance(self.offset, str):
+            check_offset(faults, self.label, self.offset, schema)
         self._check_together(faults)
 
     def _check_together(self, faults: Faults) -> None:
@@ -242,6 +263,9 @@ class Continuous(BlockStage):
             faults.add(self.label, "intervals needs two names of its own", hint=hint)
         if intervals is not None and self.by_household in JOINED:
             what = f"intervals has no meaning with by_household = {self.by_household!r}"
+            faults.add(self.label, what, hint="Leave one of them out.")
+        if self.offset is not None and (intervals is not None or self.by_household in JOINED):
+            what = "offset has no meaning with intervals or values joined by household"
             faults.add(self.label, what, hint="Leave one of them out.")
         if self.means_by is not None and (
             self.draws.type != "binned" or self.by_household in FORMS
@@ -265,6 +289,10 @@ class Continuous(BlockStage):
         # 1. Units: persons, or households where members share one value.
         values = sample.columns[self.name].astype(np.float64)
         decimals = decimals_of(values) if self.decimals == "survey" else self.decimals
+        if self.offset is not None:
+            places = None if decimals is None else int(decimals)
+            sample = without_offset(sample, self.name, self.offset, places)
+            values = sample.columns[self.name]
         shared: tuple[Fallback, ...] = ()
         if self.by_household == "shared":
             shared = unshared(values, sample.offsets, self.label)
@@ -375,6 +403,10 @@ class Continuous(BlockStage):
         if model.make_up is not None:
             block = model.make_up.of_block(block)
         columns = self._of_units(model, block, draw, rng)
+        if self.offset is not None:
+            whole = columns[self.name] + offset_of(self.offset, block.columns, block.offsets)
+            whole = whole if model.decimals is None else np.round(whole, model.decimals)
+            columns = {**columns, self.name: whole}
         return {field.name: columns[field.name].astype(field.dtype) for field in model.fields}
 
     def _drawing(self, model: ContinuousModel, block: Block, rng: np.random.Generator) -> Draw:

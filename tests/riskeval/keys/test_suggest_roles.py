@@ -162,3 +162,36 @@ def test_codes_of_areas_get_no_classes_of_five() -> None:
     frame = pd.DataFrame({"region": np.arange(182), "age": np.arange(182) % 95})
     plan = tomllib.loads(plan_text("protect", frame, suggest_roles(frame), "a.csv"))
     assert [step.get("column") for step in plan["step"]] == ["age", None]
+
+
+def test_a_file_without_a_known_key_gets_a_plan_that_runs() -> None:
+    rng = np.random.default_rng(1)
+    firms = pd.DataFrame({
+        "sales": rng.lognormal(9, 1, 200).round(), "kind": rng.choice(list("abc"), 200),
+        "profit": rng.normal(0, 1e4, 200).round(),
+    })  # fmt: skip
+    roles = suggest_roles(firms)
+    assert (roles.keys, roles.numeric, roles.stand_ins()) == ((), ("sales", "profit"), ("kind",))
+    plan = tomllib.loads(plan_text("assess", firms, roles, "firms.csv"))["assess"]
+    assert (plan["keys"], plan["numeric"]) == (["kind"], ["sales", "profit"])
+    amounts = firms[["sales", "profit"]].assign(sales=firms["sales"] // 10)
+    assert suggest_roles(amounts).stand_ins() == ("sales",)
+    plan = tomllib.loads(plan_text("assess", amounts, suggest_roles(amounts), "firms.csv"))[
+        "assess"
+    ]
+    assert (plan["keys"], plan["numeric"]) == (["sales"], ["profit"])
+
+
+def test_amounts_that_nobody_shares_are_no_ids() -> None:
+    rng = np.random.default_rng(2)
+    amounts = np.unique(rng.lognormal(9, 1, 4000).round())[:1000]
+    frame = pd.DataFrame({
+        "turn": rng.permutation(amounts), "nr": rng.permutation(1000) + 1, "serial": 7000,
+        "profession": rng.permutation(amounts) * 2,
+    })  # fmt: skip
+    role = suggest_roles(frame).to_frame().set_index("column")["role"]
+    assert role[["turn", "nr", "profession"]].tolist() == ["numeric", "identifier", "key"]
+    again = pd.concat([frame, frame]).assign(
+        SERIALNO=[*range(1000), *range(1000)], HHID=range(2000)
+    )
+    assert suggest_roles(again).identifiers == ("SERIALNO", "HHID")

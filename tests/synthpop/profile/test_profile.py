@@ -412,3 +412,20 @@ def test_a_column_with_the_name_of_the_household_size_that_is_none_is_left_out()
     item = profile_survey(frame.assign(hsize=frame["hsize"] + 1)).column("hsize")
     assert item.use == "left out"
     assert "rename it" in item.why
+
+
+def test_amounts_firms_and_small_files_are_simulated() -> None:
+    rng = np.random.default_rng(3)
+    firm = rng.integers(0, 60, 900)
+    number = np.sort(rng.choice(40_000, 60, replace=False))
+    sales = rng.permutation(np.unique(rng.lognormal(9, 1, 4000).round())[:900])
+    frame = pd.DataFrame({
+        "FIRM": number[firm], "firm name": pd.Series(firm).map("firm {}".format),
+        "sales": sales, "cost": sales[::-1], "no": rng.permutation(900) + 1,
+    })  # fmt: skip
+    profile = profile_survey(frame)
+    uses = [profile.column(name).use for name in frame]
+    assert uses == ["structure", "derive", "continuous", "continuous", "left out"]
+    few = pd.DataFrame({"a": [1, 2, 2, 3, 4, 1], "b": list("uvwwvu"), "c": [1.5, 2, 3, 4, 5, 6]})
+    uses = [item.use for item in profile_survey(few).columns]
+    assert uses == ["structure", "categorical", "continuous"]

@@ -148,6 +148,7 @@ def test_the_starter_run_file_runs(tmp_path: Path) -> None:
 
 def test_what_has_too_many_values_is_left_out(tmp_path: Path) -> None:
     frame = pd.DataFrame({"weight": [1.0] * 140, "name": [f"n{i // 2}" for i in range(140)]})
+    frame["kind"] = ["a", "b"] * 70
     text = of_frame(frame, tmp_path).read_text(encoding="utf-8")
     assert "# name: is left out, 70 levels" in text
     assert "by_household" not in text
@@ -263,3 +264,17 @@ def test_init_counts_every_row_once_where_it_is_asked_to(tmp_path: Path) -> None
         arguments = ["init", str(tmp_path / "survey.csv"), "--out", str(target), *option]
         assert CliRunner().invoke(app, arguments).exit_code == 0
         assert tomllib.loads(target.read_text())["survey"].get("weight") == weight
+
+
+def test_an_immense_population_begins_with_a_part() -> None:
+    frame = pd.DataFrame({"w": 350_000.0, "sex": list("fm") * 100})
+    text = template_text(frame, profile_survey(frame), "s.csv")
+    assert "scale = 0.1            # a part of 70,000,000 persons" in text
+    small = frame.assign(w=1000.0)
+    assert "scale = 1.0            #" in template_text(small, profile_survey(small), "s.csv")
+
+
+def test_a_file_with_nothing_to_simulate_is_an_error() -> None:
+    frame = pd.DataFrame({"id": range(50), "text": [f"{k} street" for k in range(50)]})
+    with pytest.raises(InputError, match=r"none can be simulated \(id: an id"):
+        template_text(frame, profile_survey(frame), "s.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -339,6 +340,10 @@ def test_labels_survive_files(
         assert dictionary_of(back)["x"].values == variable.values
 
 
+TAGGED = struct.unpack("<d", struct.pack("<II", 1954, 0x7FF00000 | ord("r")))[0]
+"""``tagged_na("r")`` of haven."""
+
+
 def haven_file(folder: Path) -> Path:
     """Write an .rds as the R package haven makes it: codes with labels and missing codes."""
     import rdata
@@ -356,8 +361,8 @@ def haven_file(folder: Path) -> Path:
             "na_range": np.array([-2.0, -1.0]),
             "class": np.array(["haven_labelled_spss", "haven_labelled", "vctrs_vctr", "double"]),
         }),
-        "kids": ([1.0, np.nan, 3.0, 0.0], {
-            "label": "Children", "labels": {"none": 0.0},
+        "kids": ([1.0, np.nan, TAGGED, 0.0], {
+            "label": "Children", "labels": {"none": 0.0, "refused": TAGGED},
             "class": np.array(["haven_labelled", "vctrs_vctr", "double"]),
         }),
     }  # fmt: skip
@@ -406,10 +411,10 @@ def test_labels_and_missing_codes_of_haven_are_read(tmp_path: Path) -> None:
     assert dictionary["income"].missing_ranges == ((-2.0, -1.0),)
     assert frame["income"].isna().tolist() == [False, True, True, False]
     assert str(frame["kids"].dtype) == "Int64"
-    levels = read_survey(
-        haven_file(tmp_path), user_missing="level", weight=None
-    ).frame["sex"].tolist()  # fmt: skip
-    assert levels == ["male", "female", "refused", "male"]
+    levels = read_table(haven_file(tmp_path), user_missing="level")
+    assert levels["sex"].tolist() == ["male", "female", "refused", "male"]
+    assert levels["kids"].isna().tolist() == [False, True, True, False]
+    assert levels["kids_missing"].astype(object).fillna("").tolist() == ["", "", "refused", ""]
 
 
 @pytest.mark.parametrize("suffix", [".por", ".xpt"])
@@ -481,14 +486,14 @@ def test_stata_files_are_for_the_version_that_is_asked_for(tmp_path):
 
 def test_one_text_among_numbers_is_a_code_for_missing_and_is_written_again(tmp_path: Path) -> None:
     values = [*map(str, range(100, 140)), "N"]
-    pd.DataFrame({"x": values, "y": [*values[1:], "none"], "z": ["N", "1"] * 20 + ["2"]}).to_csv(
+    pd.DataFrame({"x": values, "y": [*values[1:], "9!"], "z": ["N", "1"] * 20 + ["2"]}).to_csv(
         tmp_path / "a.csv", index=False
     )
     frame = read_table(tmp_path / "a.csv")
     assert frame["x"].dropna().tolist() == list(range(100, 140))
     assert frame.attrs["reading"] == ["'N' as missing in 'x'"]
     assert dictionary_of(frame)["x"].missing_code == "N"
-    assert frame["y"].iloc[-1] == "none"  # two codes: which is which is not lost
+    assert frame["y"].iloc[-1] == "9!"  # may be a number with a note
     assert set(frame["z"]) == {"N", "1", "2"}  # levels
     write_table(frame, tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_text() == (tmp_path / "a.csv").read_text()
