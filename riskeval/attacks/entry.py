@@ -52,6 +52,18 @@ class AttackInput:
             fields.pop("members", None)
         return Scenario(self.keys, tuple(targets), **fields)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether keys and targets say all: everybody is looked for, by keys that are right."""
+        said = set() if self.scenario is None else set(self.scenario.to_dict())
+        plain = said <= {"keys", "targets", "who", "accuracy", "categorical"}
+        return plain and (self.scenario is None or self.scenario.who == "everyone")
+
+    def is_code(self, name: str) -> bool:
+        """Whether a column was declared to be codes of categories."""
+        declared = () if self.scenario is None else self.scenario.categorical
+        return name in self.categorical or name in declared
+
     def named(self, target: str) -> str | None:
         """Return the target as an argument: a scenario holds its own."""
         return target if self.scenario is None else None

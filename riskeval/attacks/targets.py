@@ -7,7 +7,7 @@ Every attack reads a scenario here, so that all of them attack the same persons 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -19,6 +19,7 @@ from riskeval.attacks.levels import LevelCoder, occurring_levels
 from riskeval.attacks.request import AttackRequest
 from riskeval.attacks.scenario import Scenario
 from riskeval.attacks.values import flags_of
+from riskeval.shared.files import drawn_rows
 from synthpop.microdata.frame.codes import MISSING, CodedKeys, encode_keys, extremes, first_rows
 from synthpop.microdata.statistics.streams import Streams
 
@@ -182,6 +183,21 @@ class AttackTargets:
     def n(self) -> int:
         """Number of units."""
         return len(self.frequency)
+
+    def at_most(
+        self, most: int | None, rng: np.random.Generator
+    ) -> tuple[np.ndarray, AttackTargets]:
+        """Return the rows of units that are drawn among those looked for, and what they are."""
+        wanted = np.flatnonzero(self.looked_for | self.comparable)
+        if most is None or len(wanted) <= most:
+            return np.arange(len(self.unit)), self
+        drawn = np.zeros(self.n, dtype=np.bool_)
+        drawn[wanted[drawn_rows(len(wanted), most, rng)]] = True
+        rows = np.flatnonzero(drawn[self.unit])
+        return rows, replace(
+            self, codes=self.codes[rows], true_codes=self.true_codes[rows], unit=self.unit[rows],
+            looked_for=self.looked_for & drawn, comparable=self.comparable & drawn,
+        )  # fmt: skip
 
     def mean(self, values: np.ndarray) -> np.ndarray:
         """Mean of values of rows, by unit."""

@@ -11,7 +11,7 @@ from riskeval.attacks.compared import drawn
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
-from riskeval.measures.linkage.linkage import LINKED, record_linkage
+from riskeval.measures.linkage.linkage import LINKED, RecordLinkage, record_linkage
 from riskeval.measures.mahalanobis_disclosure import (
     MAHALANOBIS,
     crowded,
@@ -27,6 +27,8 @@ from synthpop.microdata.statistics.streams import Streams
 
 INFOS = (LINKED, INTERVAL, MAHALANOBIS)
 RECORD = "record of the original"
+MOST_TRIED, MOST_SETS = 200, 12
+"""Records on which sets of fewer variables are tried, and how many of these."""
 NEAR, ALONE = 0.01, 0.05
 """k and k2 of `mahalanobis_disclosure`."""
 
@@ -88,6 +90,10 @@ def _linkage(
     first = x.assign(**{RECORD: np.arange(len(x))})
     second = y.iloc[sample].assign(**{RECORD: rows[sample]})
     linkage = record_linkage(first, second, names, identifier=RECORD)
+    found, fewer = _by_fewer(request, first, second, names)
+    if found is not None and found.expected_rate_two > linkage.expected_rate_two:
+        second, linkage, names = second.iloc[len(second) // 2 :], found, fewer
+        note = joined(note, message("by {names} alone", names=", ".join(fewer)))
     missing = int(second[names].isna().any(axis=1).sum())
     judged = _judged(missing, linkage.n_unjudged, len(second), linkage.rate_judged)
     return Measurement(
@@ -98,6 +104,28 @@ def _linkage(
         against=message("linking at random"),
         note=joined(note, judged, _sampled(sample, y)),
     )
+
+
+def _by_fewer(
+    request: CompareRequest, first: pd.DataFrame, second: pd.DataFrame, names: list[str]
+) -> tuple[RecordLinkage | None, list[str]]:
+    """Link by the variables that link best, where these are not all of them.
+
+    All but one variable, and single ones, are tried on records of the first half. Those that are
+    chosen link the second half, so that the choice has no part in the rate.
+    """
+    half = len(second) // 2
+    tried = second.iloc[drawn(half, MOST_TRIED, Streams(request.seed), "fewer variables")]
+    sets = [*([n for n in names if n != name] for name in names), *([name] for name in names)]
+    sets = [names, *[subset for subset in sets if subset and len(subset) < len(names)]]
+    if len(sets) == 1 or not half:
+        return None, names
+    rates = [record_linkage(first, tried, subset, identifier=RECORD).expected_rate_two
+             for subset in sets[: MOST_SETS + 1]]  # fmt: skip
+    best = sets[int(np.argmax(rates))]
+    if best is names:
+        return None, names
+    return record_linkage(first, second.iloc[half:], best, identifier=RECORD), best
 
 
 def _sampled(sample: np.ndarray, y: pd.DataFrame) -> str:

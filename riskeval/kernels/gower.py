@@ -92,79 +92,242 @@ def gower_ranks(
     return best, distance, true_distance, nearer, ties
 
 
+@step
+def group_boxes(numbers, codes, order, begin, end):
+    """Smallest and largest number and code of each group of `gower_tree`."""
+    low = np.full((len(begin), numbers.shape[1]), np.inf)
+    high = np.full(low.shape, -np.inf)
+    code_low = np.full((len(begin), codes.shape[1]), np.iinfo(np.int32).max, codes.dtype)
+    code_high = np.full(code_low.shape, -1, codes.dtype)
+    for node in range(len(begin)):
+        for t in range(begin[node], end[node]):
+            for v in range(low.shape[1]):
+                x = numbers[order[t], v]
+                known = np.isfinite(x)
+                low[node, v] = min(low[node, v], x if known else -np.inf)
+                high[node, v] = max(high[node, v], x if known else np.inf)
+            for v in range(code_low.shape[1]):
+                code_low[node, v] = min(code_low[node, v], codes[order[t], v])
+                code_high[node, v] = max(code_high[node, v], codes[order[t], v])
+    return low, high, code_low, code_high
+
+
 @kernel
-def gower_nearest(
-    o_numbers, r_numbers, ranges, number_weights, o_codes, r_codes, code_weights, skip, k
+def gower_tree(numbers, codes, ranges, number_weights, code_weights, leaf):
+    """Halve records again and again by the variable in which they differ most.
+
+    numbers, codes, ranges, number_weights, code_weights : as in `gower_ranks`
+    leaf : int; groups of so many records are not halved
+
+    Returns order : int64, shape (n,); the rows, those of a group side by side
+    begin, end : int64, shape (nodes,); the places of a group in `order`
+    child : int64, shape (nodes,); first of the two groups that it is halved into; 0 for none
+    low, high : float64, shape (nodes, p); smallest and largest number; infinite where one of the
+        group is missing or infinite
+    code_low, code_high : int, shape (nodes, q); the same of codes; -1 where one is missing
+    """
+    n, p, q = len(numbers), numbers.shape[1], codes.shape[1]
+    order, larger = np.arange(n), np.empty(n, np.int64)
+    begin, end = np.zeros(2 * n + 1, np.int64), np.zeros(2 * n + 1, np.int64)
+    child = np.zeros(2 * n + 1, np.int64)
+    end[0], n_nodes, node = n, 1, 0
+    spread = np.empty(p + q)
+    while node < n_nodes:
+        first, last = begin[node], end[node]
+        node += 1
+        if last - first <= leaf:
+            continue
+        # 1. How much pairs of records differ in each variable
+        for offset in ((last - first) // 2, 1):
+            spread[:] = 0.0
+            for t in range(first, last - offset):
+                i, j = order[t], order[t + offset]
+                for v in range(p):
+                    gap = abs(numbers[i, v] - numbers[j, v])
+                    if gap > 0 and (gap == np.inf or ranges[v] > 0):
+                        spread[v] += number_weights[v] * min(gap / ranges[v], 1.0)
+                for v in range(q):
+                    if codes[i, v] != codes[j, v]:
+                        spread[p + v] += code_weights[v]
+            if spread.max() > 0:
+                break
+        if not spread.max() > 0:
+            continue
+        # 2. Halve at the mean; what is missing or infinite goes to the larger ones
+        column = spread.argmax()
+        total, n_known = 0.0, 0
+        for t in range(first, last):
+            value = numbers[order[t], column] if column < p else codes[order[t], column - p]
+            if np.isfinite(value):
+                total += value
+                n_known += 1
+        cut, others = first, 0
+        for t in range(first, last):
+            value = numbers[order[t], column] if column < p else codes[order[t], column - p]
+            if np.isfinite(value) and value <= total / n_known:
+                order[cut] = order[t]
+                cut += 1
+            else:
+                larger[others] = order[t]
+                others += 1
+        for t in range(others):
+            order[cut + t] = larger[t]
+        if first < cut < last:
+            child[node - 1] = n_nodes
+            begin[n_nodes], end[n_nodes] = first, cut
+            begin[n_nodes + 1], end[n_nodes + 1] = cut, last
+            n_nodes += 2
+    boxes = group_boxes(numbers, codes, order, begin[:n_nodes], end[:n_nodes])
+    return order, begin[:n_nodes], end[:n_nodes], child[:n_nodes], *boxes
+
+
+@inlined
+def least_sum(tree, node, numbers, codes, i, ranges, number_weights, code_weights):
+    """At most the sum of `gower_sums` of record i and any record of a group, to the last digit."""
+    low, high, code_low, code_high = tree
+    total = 0.0
+    for v in range(codes.shape[1]):
+        code = codes[i, v]
+        low_code, high_code = code_low[node, v], code_high[node, v]
+        if code >= 0 and low_code >= 0 and (code < low_code or code > high_code):
+            total += code_weights[v]
+    for v in range(numbers.shape[1]):
+        if ranges[v] > 0:
+            gap = max(low[node, v] - numbers[i, v], numbers[i, v] - high[node, v])
+            if gap == np.inf:
+                total += number_weights[v]
+            elif gap > 0:
+                total += number_weights[v] * gap / ranges[v]
+    return total
+
+
+@step
+def nearer_last(
+    boxes, first, numbers, codes, i, ranges, number_weights, code_weights, waiting, least, n_waiting
 ):
+    """Put both halves of a group on the stack, the one that may be nearer on top; its new size."""
+    sums = (
+        least_sum(boxes, first, numbers, codes, i, ranges, number_weights, code_weights),
+        least_sum(boxes, first + 1, numbers, codes, i, ranges, number_weights, code_weights),
+    )
+    nearer = int(sums[1] < sums[0])
+    for part in (1 - nearer, nearer):
+        waiting[n_waiting], least[n_waiting] = first + part, sums[part]
+        n_waiting += 1
+    return n_waiting
+
+
+@kernel
+def gower_nearest(tree, records, r_numbers, ranges, number_weights, r_codes, code_weights, skip, k):
     """Gower distances of each record r to its k nearest records o, ascending: shape (n_r, k).
 
+    tree : what `gower_tree` returns of the records o
+    records : numbers and codes of the records o in the order of the tree
     skip : int64, shape (n_r,); row of o that is left out, itself for instance; -1 for none
 
     Other arguments as in `gower_ranks`. Pairs without a common known variable have distance 1;
     entries beyond the number of records are infinite.
     """
-    n_r, n_o = len(skip), len(o_numbers)
+    order, begin, end, child = tree[:4]
+    boxes = tree[4:]
+    o_numbers, o_codes = records
     all_weights = number_weights.sum() + code_weights.sum()
-    nearest = np.full((n_r, k), np.inf)
-    for i in range(n_r):
+    nearest = np.full((len(skip), k), np.inf)
+    waiting, least = np.zeros(len(child), np.int64), np.zeros(len(child))
+    for i in range(len(skip)):
         # a sum of this size is too far, whichever variables are missing
         enough = np.inf
-        for j in range(n_o):
-            if j == skip[i]:
+        n_waiting, waiting[0], least[0] = 1, 0, 0.0
+        while n_waiting:
+            n_waiting -= 1
+            node = waiting[n_waiting]
+            if least[n_waiting] >= enough:
                 continue
-            total, compared = gower_sums(
-                o_numbers, o_codes, j, r_numbers, r_codes, i,
-                ranges, number_weights, code_weights, enough,
-            )  # fmt: skip
-            if total >= enough:
+            if child[node]:
+                n_waiting = nearer_last(
+                    boxes, child[node], r_numbers, r_codes, i, ranges, number_weights,
+                    code_weights, waiting, least, n_waiting,
+                )  # fmt: skip
                 continue
-            distance = total / compared if compared > 0 else 1.0
-            if distance < nearest[i, k - 1]:
-                place = k - 1
-                while place > 0 and nearest[i, place - 1] > distance:
-                    nearest[i, place] = nearest[i, place - 1]
-                    place -= 1
-                nearest[i, place] = distance
-                enough = nearest[i, k - 1] * all_weights * (1 + 1e-12) + 1e-300
+            for t in range(begin[node], end[node]):
+                if order[t] == skip[i]:
+                    continue
+                total, compared = gower_sums(
+                    o_numbers, o_codes, t, r_numbers, r_codes, i,
+                    ranges, number_weights, code_weights, enough,
+                )  # fmt: skip
+                if total >= enough:
+                    continue
+                distance = total / compared if compared > 0 else 1.0
+                if distance < nearest[i, k - 1]:
+                    place = k - 1
+                    while place > 0 and nearest[i, place - 1] > distance:
+                        nearest[i, place] = nearest[i, place - 1]
+                        place -= 1
+                    nearest[i, place] = distance
+                    enough = nearest[i, k - 1] * all_weights * (1 + 1e-12) + 1e-300
     return nearest
 
 
 @kernel
-def linked_nearest(first, second, slack):
-    """Probability that records nearest by two sets of variables, drawn at random, are the same.
+def gower_ties(
+    tree, records, r_numbers, ranges, number_weights, r_codes, code_weights, slack, hole
+):
+    """Find all records o that are nearest to each record r.
 
-    first, second : tuples of numbers and codes of the records o, those of the records r, ranges,
-        weights of numbers and of codes, as in `gower_ranks`
     slack : float; distances this near are equal
+    hole : float; added for each variable (of weight 1) that one of both lacks, and pairs that have
+        less than half of the variables in common are left out; 0: they are not
 
-    Returns float64, shape (n_r,).
+    Other arguments as in `gower_nearest`. Returns starts : int64, shape (n_r + 1,), and rows :
+    int64; those of the records nearest to r[i] are rows[starts[i] : starts[i + 1]].
     """
-    n_o, n_r = len(first[0]), len(first[2])
-    by_first, by_second = np.empty(n_o), np.empty(n_o)
-    shared = np.zeros(n_r)
+    order, begin, end, child = tree[:4]
+    boxes = tree[4:]
+    o_numbers, o_codes = records
+    n_r = len(r_numbers)
+    all_weights = number_weights.sum() + code_weights.sum()
+    starts, rows, n_rows = np.zeros(n_r + 1, np.int64), np.empty(n_r, np.int64), 0
+    near, distances = np.empty(len(order), np.int64), np.empty(len(order))
+    waiting, least = np.zeros(len(child), np.int64), np.zeros(len(child))
     for i in range(n_r):
-        best_first, best_second = np.inf, np.inf
-        for j in range(n_o):
-            total, compared = gower_sums(
-                first[0], first[1], j, first[2], first[3], i, first[4], first[5], first[6], np.inf
-            )
-            by_first[j] = total / compared if compared > 0 else 1.0
-            best_first = min(best_first, by_first[j])
-            total, compared = gower_sums(
-                second[0], second[1], j, second[2], second[3], i, second[4], second[5], second[6],
-                np.inf,
-            )  # fmt: skip
-            by_second[j] = total / compared if compared > 0 else 1.0
-            best_second = min(best_second, by_second[j])
-        n_first, n_second, n_both = 0, 0, 0
-        for j in range(n_o):
-            near = by_first[j] <= best_first + slack
-            near_too = by_second[j] <= best_second + slack
-            n_first += near
-            n_second += near_too
-            n_both += near and near_too
-        shared[i] = n_both / (n_first * n_second)
-    return shared
+        best, enough, n_near = np.inf, np.inf, 0
+        n_waiting, waiting[0], least[0] = 1, 0, 0.0
+        while n_waiting:
+            n_waiting -= 1
+            node = waiting[n_waiting]
+            if least[n_waiting] >= enough:
+                continue
+            if child[node]:
+                n_waiting = nearer_last(
+                    boxes, child[node], r_numbers, r_codes, i, ranges, number_weights,
+                    code_weights, waiting, least, n_waiting,
+                )  # fmt: skip
+                continue
+            for t in range(begin[node], end[node]):
+                total, compared = gower_sums(
+                    o_numbers, o_codes, t, r_numbers, r_codes, i,
+                    ranges, number_weights, code_weights, enough,
+                )  # fmt: skip
+                if total >= enough or (hole > 0 and 2 * compared < all_weights):
+                    continue
+                distance = total / compared if compared > 0 else 1.0
+                distance += hole * (all_weights - compared)
+                if distance <= best + slack:
+                    near[n_near], distances[n_near] = order[t], distance
+                    n_near += 1
+                    best = min(best, distance)
+                    enough = (best + slack) * all_weights * (1 + 1e-12) + 1e-300
+        if n_rows + n_near > len(rows):
+            longer = np.empty(2 * (n_rows + n_near), np.int64)
+            longer[:n_rows] = rows[:n_rows]
+            rows = longer
+        for t in range(n_near):
+            if distances[t] <= best + slack:
+                rows[n_rows] = near[t]
+                n_rows += 1
+        starts[i + 1] = n_rows
+    return starts, rows[:n_rows]
 
 
 @step

@@ -9,6 +9,7 @@ from riskeval.measures.registry import MEASURES
 from riskeval.report import assessment_charts
 from riskeval.report.advice import advice
 from riskeval.report.assessment_texts import CAPTIONS, NOT_HERE, RULES
+from riskeval.report.intruders import intruders_of_file
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, limit_text, shown, visible
 from riskeval.report.verdict_row import verdict_row
@@ -18,7 +19,7 @@ from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import capitalised, joined_by, message
 from synthpop.microdata.messages.suppression import rounded
-from synthpop.microdata.messages.text import count, number, percent
+from synthpop.microdata.messages.text import count, percent
 from synthpop.microdata.pages.charts import value_bar
 from synthpop.microdata.pages.page import write_for
 from synthpop.microdata.pages.page_facts import card, finding, folding_row, row_id, table, verdict
@@ -114,7 +115,9 @@ def assessment_facts(assessment: Assessment, external: bool) -> dict[str, Any]:
         "numeric": ", ".join(assessment.numeric),
         "rows": _rows(assessment, measurements, external),
         "sorts": [] if external else [("over", message("value over limit"))],
-        "intruders": None if external else _intruders(assessment),
+        "intruders": None
+        if external
+        else intruders_of_file(assessment.results.get("population_risk")),
         "riskiest": None if external else riskiest_records(risk),
         "contributions": None if external else _contributions(assessment),
         "sizes": None if external else _msu_sizes(assessment),
@@ -284,23 +287,6 @@ def _meaning(one: Measurement, external: bool) -> str:
     if one.limit_source and one.limit is not None:
         text += "; " + message("limit: {limit_source}", limit_source=one.limit_source)
     return f"{text}."
-
-
-def _intruders(assessment: Assessment) -> dict[str, Any] | None:
-    """What intruders find, by what they know and what is assumed of the population."""
-    risk = assessment.results.get("population_risk")
-    if risk is None or not assessment.n_records:
-        return None
-    rows = []
-    for row in risk.table.to_dict("records"):
-        expected = number(row["expected"])
-        if row["upper"] == row["upper"]:
-            expected = message("{value} ({low} to {high})", value=expected,
-                               low=number(row["lower"]), high=number(row["upper"]))  # fmt: skip
-        said = (gettext(row["intruder"]), gettext(row["assumption"]))
-        rows.append((*said, expected, number(row["highest"])))
-    head = ("An intruder", "Assumption", "Expected right links", "Most exposed record")
-    return table(head, rows, text_columns=2)
 
 
 def _msu_sizes(assessment: Assessment) -> dict[str, Any] | None:

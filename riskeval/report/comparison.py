@@ -15,6 +15,7 @@ from riskeval.report.comparison_verdicts import (
     verdict_rows,
 )
 from riskeval.report.external import external_view
+from riskeval.report.intruders import intruders_of_releases
 from riskeval.report.values import ROUNDING
 from riskeval.shared.show import lower
 from synthpop.microdata.formats.places import Place
@@ -135,6 +136,7 @@ def comparison_facts(comparison: Comparison, external: bool) -> dict[str, Any]:
         "overlaps_lead": _overlaps_lead(comparison),
         "regressions": tables.regression_tables(comparison),
         "files": tables.files_table(comparison, external),
+        "intruders": None if external else intruders_of_releases(comparison),
         "shared": tables.shared_table(comparison),
         "notes": tables.notes_table(comparison),
         "made": _made(comparison, external),

@@ -13,6 +13,7 @@ from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.registry import ATTACKS
 from riskeval.attacks.synthetic_risk import title_of
 from riskeval.report.advice import advice_on
+from riskeval.report.intruders import intruders_of_attacks
 from riskeval.report.values import ROUNDING, shown
 from riskeval.report.verdict_row import verdict_row
 from riskeval.shared.measurement import Measurement
@@ -123,6 +124,9 @@ def judgement_facts(risk: SyntheticRisk, external: bool) -> dict[str, Any]:
             ],
             text_columns=3,
         ),
+        "intruders": None
+        if external
+        else intruders_of_attacks((attack, one) for attack, _, one in _numbers(risk)),
         "seed": "" if external else str(risk.seed),
     }
 

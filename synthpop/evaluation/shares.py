@@ -140,20 +140,31 @@ def distance_row(
     return dict(zip(ORDER, (measure, variable, crossed, scope, value, *expected, ""), strict=True))
 
 
-def tvd_by_level(sides: ShareTables, name: str, group: str) -> pd.DataFrame:
-    """Total variation distance of a variable inside each level of `group` that both sides have."""
+def tvd_by_level(sides: ShareTables, name: str, group: str) -> dict[str, Any]:
+    """Total variation distance of a variable inside each level of `group` that both sides have.
+
+    Returns columns, in which one value may stand for all levels.
+    """
     q, p = side_pair(sides.sample, group, name), side_pair(sides.population, group, name)
-    labels = sides.plan.factors[group].labels
-    rows = []
-    for g in np.flatnonzero((q.sum(axis=1) > 0) & (p.sum(axis=1) > 0)):
-        effective = sides.effective_by[group][g] * sides.ratio(name)
-        row = tvd_row(name, "", "all", shares(q[g]), p[g], effective)
-        rows.append({**row, "by": group, "level": labels[g]})
-    return pd.DataFrame(rows, columns=[*ORDER, "by", "level"])
+    both = np.flatnonzero((q.sum(axis=1) > 0) & (p.sum(axis=1) > 0))
+    effective = sides.effective_by[group][both] * sides.ratio(name)
+    distances = [
+        (
+            total_variation(shares(counts), share),
+            expected_total_variation(share, float(counts.sum())),
+            expected_total_variation(share, size),
+        )
+        for share, counts, size in zip(map(shares, q[both]), p[both], effective, strict=True)
+    ]
+    columns = np.array(distances, dtype=np.float64).reshape(len(both), len(DISTANCE)).T
+    levels = np.array(sides.plan.factors[group].labels, dtype=object)[both]
+    table = {"measure": "tvd", "variable": name, "crossed": "", "scope": "all"}
+    table |= dict(zip(DISTANCE, columns, strict=True))
+    return {**table, "where": "", "by": group, "level": levels}
 
 
 def mean_and_largest(
-    table: Mapping[str, Any] | pd.DataFrame, measure: str, name: str, by: str
+    table: Mapping[str, Any], measure: str, name: str, by: str
 ) -> list[dict[str, object]]:
     """Two rows of distances: unweighted mean over the levels of a group, and the largest."""
     known = ~np.isnan(np.asarray(table["value"], dtype=np.float64))
@@ -187,16 +198,16 @@ def conditional(sides: ShareTables, pairs: Sequence[tuple[str, str]]) -> pd.Data
     rows = []
     for name, condition in [*pairs, *((b, a) for a, b in pairs)]:
         table = tvd_by_level(sides, name, condition)
-        if table.empty:
+        if not len(table["level"]):
             continue
         weights = shares(sides.sample.single[condition])
-        labels = list(sides.plan.factors[condition].labels)
-        w = np.array([weights[labels.index(level)] for level in table["level"]])
-        error = table["expected_sampling_error"]
-        ratio = (table["value"] / error.where(error > 0)).fillna(0.0)
-        worst = table.iloc[int(ratio.to_numpy().argmax())]
+        of_level = dict(zip(sides.plan.factors[condition].labels, weights, strict=True))
+        w = np.array([of_level[level] for level in table["level"]])
+        value, error = table["value"], table["expected_sampling_error"]
+        ratio = np.divide(value, error, out=np.zeros(len(value)), where=error > 0)
+        worst = int(ratio.argmax())
         means = {c: float(np.average(table[c], weights=w)) for c in DISTANCE}
-        at = {"largest": float(worst["value"]), "where": str(worst["level"])}
+        at = {"largest": float(value[worst]), "where": str(table["level"][worst])}
         rows.append({"variable": name, "given": condition, **means, **at})
     return pd.DataFrame(rows, columns=CONDITIONAL)
 

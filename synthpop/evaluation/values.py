@@ -166,25 +166,22 @@ def sample_quantiles(
     return tables
 
 
-def boxes(sides: ShareTables, name: str, by: str, sample: Quantiles, population: Quantiles) -> Any:
-    """Quantiles for box plots and means, one row per group and side."""
-    labels = ("all",) if by == ALL else sides.plan.factors[by].labels
-    n_rows = moments(sides.rows, sides, name, by)["n"]
-    parts = []
-    for side, counts, columns in (
-        ("sample", sides.sample, sample),
-        ("population", sides.population, population),
-    ):
-        table = pd.DataFrame(columns[name, by], columns=["p05", "p25", "p50", "p75", "p95"])
-        table.insert(0, "side", side)
-        table.insert(0, "level", labels)
-        table["mean"] = moments(counts, sides, name, by)["mean"]
-        table["n_sample"] = n_rows.astype(np.int64)
-        parts.append(table)
-    quantiles = pd.concat(parts, ignore_index=True)
-    quantiles.insert(0, "by", by)
-    quantiles.insert(0, "variable", name)
-    return quantiles[~quantiles["p50"].isna()].reset_index(drop=True)
+def boxes(
+    sides: ShareTables, name: str, by: str, sample: Quantiles, population: Quantiles
+) -> dict[str, Any]:
+    """Quantiles for box plots and means by column, one row per side and group."""
+    labels = np.array(("all",) if by == ALL else sides.plan.factors[by].labels, dtype=object)
+    quantiles = np.concatenate([sample[name, by], population[name, by]])
+    means = [moments(side, sides, name, by)["mean"] for side in (sides.sample, sides.population)]
+    table = {
+        "level": np.tile(labels, 2),
+        "side": np.repeat(np.array(["sample", "population"], dtype=object), len(labels)),
+        **dict(zip(("p05", "p25", "p50", "p75", "p95"), quantiles.T, strict=True)),
+        "mean": np.concatenate(means),
+        "n_sample": np.tile(moments(sides.rows, sides, name, by)["n"].astype(np.int64), 2),
+    }
+    known = ~np.isnan(table["p50"])
+    return {"variable": name, "by": by, **{key: x[known] for key, x in table.items()}}
 
 
 def by_group(sides: ShareTables, name: str, by: str) -> dict[str, object]:
@@ -229,31 +226,27 @@ def ks_distances(
     return rows
 
 
-def curve(sides: ShareTables, name: str, by: str, ends: tuple[float, float]) -> pd.DataFrame:
+def curve(sides: ShareTables, name: str, by: str, ends: tuple[float, float]) -> dict[str, Any]:
     """Distribution functions at evenly spaced points, for drawing; no value of the data appears.
 
     Just below and at zero there are two further points, so that a jump there shows. Between two
-    points of the grid the curve keeps its value at the lower one.
+    points of the grid the curve keeps its value at the lower one. Returns columns.
     """
     grid = sides.plan.grids[name]
     x = np.linspace(*ends, CURVE_POINTS)
     if ends[0] <= 0 <= ends[1]:
         x = np.unique(np.concatenate([x, [np.nextafter(0.0, -1.0), 0.0]]))
     cell = 2 * np.searchsorted(grid.points, x, side="right") - 1
-    labels = ("all",) if by == ALL else sides.plan.factors[by].labels
-    parts = []
-    rows_cells = sides.rows.numbers[name].cells[by]
-    q_cells, p_cells = (s.numbers[name].cells[by] for s in (sides.sample, sides.population))
-    for group, label in enumerate(labels):
-        q, p = q_cells[group], p_cells[group]
-        if q.sum() == 0 or p.sum() == 0:
-            continue
-        table: dict[str, object] = {"variable": name, "by": by, "level": label, "x": x}
-        for side, counts in (("sample", q), ("population", p)):
-            reached = np.concatenate([[0.0], np.cumsum(counts) / counts.sum()])
-            table[side] = reached[cell + 1]
-        below = np.concatenate([[0.0], np.cumsum(rows_cells[group])])
-        table |= {"n_sample": int(below[-1]), "n_below": below[cell + 1].astype(np.int64)}
-        parts.append(pd.DataFrame(table))
-    columns = ["variable", "by", "level", "x", "sample", "population", "n_sample", "n_below"]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    labels = np.array(("all",) if by == ALL else sides.plan.factors[by].labels, dtype=object)
+    counts = [s.numbers[name].cells[by] for s in (sides.sample, sides.population, sides.rows)]
+    drawn = (counts[0].sum(axis=1) > 0) & (counts[1].sum(axis=1) > 0)
+    sums = [cells[drawn].sum(axis=1, keepdims=True) for cells in counts]
+    below = [np.cumsum(np.pad(cells[drawn], ((0, 0), (1, 0))), axis=1) for cells in counts]
+    q, p, n_below = (reached[:, cell + 1] for reached in below)
+    return {
+        "variable": name, "by": by, "level": np.repeat(labels[drawn], len(x)),
+        "x": np.tile(x, int(drawn.sum())), "sample": (q / sums[0]).ravel(),
+        "population": (p / sums[1]).ravel(),
+        "n_sample": np.repeat(sums[2].astype(np.int64), len(x)),
+        "n_below": n_below.ravel().astype(np.int64),
+    }  # fmt: skip

@@ -1,7 +1,7 @@
 """Files with their keys and a target as codes, made once for the attacks by many sets of keys.
 
-The same as `disco` and `tcap` count, where no key of the release is missing, but that nobody whose
-value is missing is found.
+The same as `disco` and `tcap` count, but that nobody whose value is missing is found, and that a
+missing key is a level of its own, on all sides.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedFiles:
-    """Persons of original, hold-out and release; no key of the release is missing."""
+    """Persons of original, hold-out and release."""
 
     keys: tuple[str, ...]
     # int32, shape (persons of all files, keys), and (persons,): 0 is missing
@@ -50,16 +50,14 @@ class CodedFiles:
 
     @classmethod
     def of(cls, inputs: AttackInput, target: str, n_groups: int | None) -> CodedFiles | None:
-        """Code the files; None where more must be known than codes: holes, households, errors."""
-        if inputs.scenario is not None or inputs.holdout is None:
+        """Code the files; None where more must be known than codes: households, errors."""
+        if not inputs.is_plain or inputs.holdout is None:
             return None
         names = [*inputs.keys, target]
         release = pd.concat(
             [one[names] for one in open_chunks(inputs.synthetic, "synthetic", names)],
             ignore_index=True,
         )
-        if release[list(inputs.keys)].isna().to_numpy().any():
-            return None
         frames = {"original": inputs.original, "holdout": inputs.holdout, "synthetic": release}
         values = inputs.original[target]
         if is_number(values) and n_groups is not None and values.nunique() > n_groups:

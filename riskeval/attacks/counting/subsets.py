@@ -21,9 +21,10 @@ from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message, sentences
 from synthpop.microdata.messages.results import TableResult
-from synthpop.microdata.messages.text import formatted, join, plural
+from synthpop.microdata.messages.text import count, formatted, join, plural
 
-MOST_SUBSETS = 60
+MOST_SUBSETS, FEWER_SUBSETS = 60, 8
+"""Subsets of the keys that are tried; the fewer of households, wrong keys or some persons."""
 LEAST_KEYS = 1
 
 
@@ -79,10 +80,10 @@ class FewerKeys(TableResult):
         return sentences(text, self.excess.caution)
 
 
-def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
+def subsets_of(keys: Sequence[str], most: int = MOST_SUBSETS) -> list[tuple[str, ...]]:
     """Return the subsets of the keys, without all of them, the largest first.
 
-    At most 60: of many keys those that leave out few, and the small ones.
+    At most 60, or so many: of many keys those that leave out few, and the small ones.
 
     Examples
     --------
@@ -91,15 +92,16 @@ def subsets_of(keys: Sequence[str]) -> list[tuple[str, ...]]:
     """
     sizes = range(len(keys) - 1, LEAST_KEYS - 1, -1)
     every = [subset for size in sizes for subset in combinations(keys, size)]
-    if len(every) <= MOST_SUBSETS:
+    if len(every) <= most:
         return every
-    step = len(every) / MOST_SUBSETS
-    return [every[int(i * step)] for i in range(MOST_SUBSETS)]
+    step = len(every) / most
+    return [every[int(i * step)] for i in range(most)]
 
 
 def fewer_keys(
-    attacks: Mapping[str, Callable[[tuple[str, ...]], Any]], keys: Sequence[str], target: str
-) -> FewerKeys | None:
+    attacks: Mapping[str, Callable[[tuple[str, ...]], Any]], keys: Sequence[str], target: str,
+    most: int = MOST_SUBSETS,
+) -> FewerKeys | None:  # fmt: skip
     """Run attacks by each subset of the keys; None where none can be compared with strangers.
 
     Parameters
@@ -108,6 +110,8 @@ def fewer_keys(
         Functions of keys to a result with `rate`, `excess`, `n_original` and `unit`.
     keys : sequence of str
     target : str
+    most : int
+        At most so many subsets are tried.
 
     Returns
     -------
@@ -124,7 +128,7 @@ def fewer_keys(
     ('DiSCO', ('age',), 1.0)
     """
     rows, results = [], {}
-    subsets = subsets_of(keys)
+    subsets = subsets_of(keys, most)
     n_tried = len(subsets) * len(attacks)
     for subset in subsets:
         for name, of_keys in attacks.items():
@@ -169,7 +173,7 @@ def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
     if len(inputs.keys) <= LEAST_KEYS:
         raise InputError.of("fewer keys", "keys", f"are {len(inputs.keys)}: there are no fewer")
 
-    n_groups = None if target in inputs.categorical else inputs.n_groups
+    n_groups = None if inputs.is_code(target) else inputs.n_groups
 
     def by(measure: Callable[..., Any], keys: tuple[str, ...]) -> Any:
         fewer = replace(inputs, keys=keys)
@@ -191,12 +195,16 @@ def _run_fewer_keys(inputs: AttackInput, target: str) -> FewerKeys:
         return quick or (by(disco, keys) if name == "DiSCO" else drawn(keys))
 
     attacks = {name: partial(attack, name) for name in ("DiSCO", "DCAP")}
-    result = fewer_keys(attacks, inputs.keys, target)
+    most = FEWER_SUBSETS if coded is None else MOST_SUBSETS
+    result = fewer_keys(attacks, inputs.keys, target, most)
     if result is None:
         raise InputError.of("fewer keys", "hold-out", "has nobody to compare with")
     names = [*inputs.keys, target]  # few columns do not show that strangers are none
     overlap = overlap_of(inputs.original, inputs.holdout, names, inputs.categorical)
-    return replace(result, excess=replace(result.excess, overlap=overlap))
+    notes = () if coded is not None else (
+        message("at most {n} subsets of the keys are tried", n=count(most)),
+    )  # fmt: skip
+    return replace(result, excess=replace(result.excess, overlap=overlap), notes=notes)
 
 
 def fewer_key_numbers(result: FewerKeys) -> list[AttackNumber]:

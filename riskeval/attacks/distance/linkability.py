@@ -19,6 +19,7 @@ from riskeval.attacks.distance.files import (
 )
 from riskeval.attacks.distance.space import Points
 from riskeval.attacks.entry import COMPARED, AttackEntry, run_compared
+from riskeval.attacks.neighbours import Neighbours
 from riskeval.attacks.numbers import AttackNumber
 from riskeval.attacks.request import AttackRequest, keys_and_targets, read_request
 from riskeval.attacks.scenario import Scenario
@@ -222,28 +223,32 @@ def _attempt(
 
 def _linked(files: NearnessFiles, role: str, rows: np.ndarray, sets: Sets) -> np.ndarray:
     """Probability that both holders draw the same released record, for each of some records."""
-    from riskeval.kernels.gower import linked_nearest
-
     released, real = files.points["synthetic"], files.points[role]
     ranges = known_ranges(np.concatenate([file.numbers for file in files.points.values()]))
-    first, second = (_side(released, real, rows, ranges, files.weights, names) for names in sets)
-    return np.asarray(linked_nearest(first, second, SLACK))
+    found = [_nearest(released, real, rows, ranges, files.weights, names) for names in sets]
+    n = len(released)
+    of_first, of_second = (record * n + near for record, near in found)
+    both = np.intersect1d(of_first, of_second, assume_unique=True)
+    n_first, n_second, n_both = (
+        np.bincount(record, minlength=len(rows))
+        for record in (*(record for record, _ in found), both // n)
+    )
+    return n_both / (n_first * n_second)
 
 
-def _side(
+def _nearest(
     released: Points, real: Points, rows: np.ndarray, ranges: np.ndarray,
     weights: tuple[np.ndarray, np.ndarray], names: Sequence[str],
-) -> tuple[np.ndarray, ...]:  # fmt: skip
-    """Numbers, codes, ranges and weights of one holder's columns, for the kernel."""
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Pairs of a record of one holder and a released one that is nearest by that one's columns."""
     kept = [np.array([not name or name in names for name in of], dtype=bool)
             for of in (released.number_names, released.code_names)]  # fmt: skip
-    return (
-        np.ascontiguousarray(released.numbers[:, kept[0]]),
-        np.ascontiguousarray(released.codes[:, kept[1]]),
-        np.ascontiguousarray(real.numbers[np.ix_(rows, kept[0])]),
-        np.ascontiguousarray(real.codes[np.ix_(rows, kept[1])]),
-        ranges[kept[0]], weights[0][kept[0]], weights[1][kept[1]],
+    neighbours = Neighbours(
+        released.numbers[:, kept[0]], released.codes[:, kept[1]], ranges[kept[0]],
+        (weights[0][kept[0]], weights[1][kept[1]]),
     )  # fmt: skip
+    numbers, codes = real.numbers[rows][:, kept[0]], real.codes[rows][:, kept[1]]
+    return neighbours.ties(numbers, codes, SLACK)
 
 
 LINKABILITY = attribution(

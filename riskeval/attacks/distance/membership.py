@@ -280,16 +280,19 @@ def _all_scores(
     """Scores of every attack; half of the hold-out, drawn at random, is the density's reference."""
     reference, strangers = split
     everybody = np.arange(len(space.points["holdout"]))
+    most = max(1, *panel.values())
+    near = [space.nearest("synthetic", role, k=most) for role in _REAL]
+    near_reference = [
+        space.nearest("holdout", role, rows, among=reference, k=most)
+        for role, rows in zip(_REAL, (None, strangers), strict=True) if max(panel.values())
+    ]  # fmt: skip
     scores = {}
     for name, k in panel.items():
         if k == 0:
-            members, others = (-space.nearest("synthetic", role)[:, 0] for role in _REAL)
+            members, others = (-distances[:, 0] for distances in near)
         else:
-            released, referred = (
-                [space.log_density(file, among, role, rows, k)
-                 for role, rows in zip(_REAL, (None, strangers), strict=True)]
-                for file, among in (("synthetic", None), ("holdout", reference))
-            )  # fmt: skip
+            released = [space.log_density(d, k) for d in (near[0], near[1][strangers])]
+            referred = [space.log_density(d, k) for d in near_reference]
             if len(panel) > 1 and auc(referred[1], referred[0], RELATED)[1] > 0.5:
                 notes.append(
                     message(
@@ -300,8 +303,8 @@ def _all_scores(
             members, others = (one - two for one, two in zip(released, referred, strict=True))
         scores[name] = _Scores(members, others, strangers if k else everybody)
     if by_members:
-        near, other = by_members
-        scores["members"] = _Scores(-near, -other, everybody)
+        of_members, of_others = by_members
+        scores["members"] = _Scores(-of_members, -of_others, everybody)
     return scores
 
 
@@ -347,10 +350,11 @@ def _rows_to_compare(
     panel: dict[str, int], points: dict[str, Points], split: tuple[np.ndarray, np.ndarray]
 ) -> int:
     n, m = len(points["original"]), len(points["holdout"])
-    n_density = sum(k > 0 for k in panel.values())
-    total = n_density * 2 * (n + len(split[1]))
+    total = n + m
+    if max(panel.values()):
+        total += n + len(split[1])
     if 0 in panel.values():
-        total += n + m + 8 * min(len(file) for file in points.values())
+        total += 7 * min(len(file) for file in points.values())
     return total
 
 
@@ -361,13 +365,16 @@ def _adversarial_accuracies(space: Space, streams: Streams) -> tuple[float, floa
         role: drawn_rows(len(file), n, streams.at("membership", "equal size", role))
         for role, file in space.points.items()
     }
+    inside_of = {
+        role: space.nearest(role, role, chosen, among=chosen, k=1, leave_out=True)[:, 0]
+        for role, chosen in rows.items()
+    }
     values = []
     for real in _REAL:
         shares = []
         for table, other in ((real, "synthetic"), ("synthetic", real)):
-            across = space.nearest(other, table, rows[table], among=rows[other])[:, 0]
-            inside = space.nearest(table, table, rows[table], among=rows[table], leave_out=True)
-            inside = inside[:, 0]
+            across = space.nearest(other, table, rows[table], among=rows[other], k=1)[:, 0]
+            inside = inside_of[table]
             ties = np.abs(across - inside) <= TINY
             shares.append(np.where(ties, 0.5, across > inside).mean())
         values.append(float(np.mean(shares)))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.attacks.levels import LevelCoder
+from riskeval.attacks.neighbours import Neighbours
 from riskeval.attacks.request import AttackRequest, check_households
 from riskeval.attacks.targets import HouseholdNumbers
 from riskeval.attacks.values import same_kind
@@ -72,23 +73,20 @@ class Space:
         leave_out: bool = False,
     ) -> np.ndarray:
         """Distances of records of `role` to the k nearest of `base`: shape (rows, k)."""
-        from riskeval.kernels.gower import gower_nearest
-
         records, points = self.points[base], self.points[role]
         rows = np.arange(len(points)) if rows is None else rows
         among = np.arange(len(records)) if among is None else among
         skip = np.full(len(rows), -1, dtype=np.int64)
         if leave_out:  # a record is not its own neighbour; both are sorted
             skip = np.searchsorted(among, rows).astype(np.int64)
-        numbers, codes = records.numbers[among], records.codes[among]
+        neighbours = Neighbours(
+            records.numbers[among], records.codes[among], self.ranges, self.weights
+        )
 
         def distances_of(begin: int) -> np.ndarray:
             block = slice(begin, begin + AT_ONCE)
             chosen = rows[block]
-            return gower_nearest(
-                numbers, points.numbers[chosen], self.ranges, self.weights[0], codes,
-                points.codes[chosen], self.weights[1], skip[block], k,
-            )  # fmt: skip
+            return neighbours.nearest(points.numbers[chosen], points.codes[chosen], k, skip[block])
 
         blocks = [np.empty((0, k))]
         with ThreadPoolExecutor(self.workers) as pool:
@@ -98,13 +96,10 @@ class Space:
                     self.step(len(distances))
         return np.concatenate(blocks)
 
-    def log_density(
-        self, base: str, among: np.ndarray | None, role: str, rows: np.ndarray | None, k: int
-    ) -> np.ndarray:
-        """Log density of `base` at records of `role`, up to a constant, by the k-th neighbour."""
-        size = len(self.points[base]) if among is None else len(among)
-        k = min(k, size)
-        distance = self.nearest(base, role, rows, among=among, k=k)[:, k - 1]
+    def log_density(self, distances: np.ndarray, k: int) -> np.ndarray:
+        """Log density by the k-th of `distances` to neighbours, or the last, up to a constant."""
+        n_found = int(np.isfinite(distances[0]).sum()) if len(distances) else k
+        distance = distances[:, min(k, n_found) - 1]
         return -self.dimension * np.log(distance + TINY)
 
 

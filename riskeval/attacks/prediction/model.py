@@ -26,6 +26,8 @@ from synthpop.microdata.statistics.streams import Streams
 ROUNDING = 1e-9
 AT_ONCE = 50_000
 TREES = 100
+STEPS, LONGEST_STEP = 10.0, 0.5
+"""Learning rates of all trees of boosting together, and the largest of one."""
 PANEL = ("nearest", "forest", "boosting")
 MODELS = ("panel", *PANEL, "tree", "linear")
 
@@ -71,6 +73,7 @@ class RapidTrial:
     threshold: float  # gain above which a category is at risk
     confidence: float
     workers: int
+    trees: int
     overlap: str  # that the hold-out holds no strangers; empty where nothing shows it
     streams: Streams
 
@@ -208,7 +211,7 @@ class TargetModel:
         """Train a fresh model and ask it about points, in parts that do not depend on workers."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = _estimator(self.model, self.trial.is_numeric, rng, self.trial.workers)
+            model = _estimator(self.model, self.trial, rng)
             with one_thread("openmp"):  # two threads on busy cores are slower than one
                 model.fit(_without_empty(self.features.train), target)
             if self.model == "forest":
@@ -223,10 +226,11 @@ class TargetModel:
         return np.concatenate([np.asarray(answers) for answers in predicted])
 
 
-def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int) -> Any:
+def _estimator(model: Any, trial: RapidTrial, rng: np.random.Generator) -> Any:
     """A fresh estimator of scikit-learn whose draws come from `rng`."""
     from sklearn.base import clone
 
+    numeric, trees = trial.is_numeric, trial.trees
     state = int(rng.integers(2**31 - 1))
     if not isinstance(model, str):
         copy = clone(model)
@@ -245,8 +249,9 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
 
         boosting = HistGradientBoostingRegressor if numeric else HistGradientBoostingClassifier
         return boosting(
-            random_state=state, early_stopping=False, min_samples_leaf=1, max_iter=TREES
-        )
+            random_state=state, early_stopping=False, min_samples_leaf=1, max_iter=trees,
+            learning_rate=min(STEPS / trees, LONGEST_STEP),
+        )  # fmt: skip
     if model == "tree":
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -256,7 +261,7 @@ def _estimator(model: Any, numeric: bool, rng: np.random.Generator, workers: int
 
     # leaves of a single record: a forest that smooths does not see what was memorised
     forest = RandomForestRegressor if numeric else RandomForestClassifier
-    return forest(n_estimators=TREES, min_samples_leaf=1, random_state=state, n_jobs=workers)
+    return forest(n_estimators=trees, min_samples_leaf=1, random_state=state, n_jobs=trial.workers)
 
 
 def _answers(ask: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> np.ndarray:

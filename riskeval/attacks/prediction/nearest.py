@@ -9,9 +9,11 @@ import pandas as pd
 
 from riskeval.attacks.indexer import number_rows
 from riskeval.attacks.levels import LevelCoder
+from riskeval.attacks.neighbours import Neighbours
 from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.statistics.distances import known_ranges
 
+HOLE = 1e-9
 TIES = 50
 """Of equally near key combinations at most so many are looked at."""
 
@@ -65,8 +67,6 @@ class NearestKeys:
 
     def _nearest(self, points: np.ndarray) -> np.ndarray:
         """Nearest combinations of each point, int64, shape (n, TIES); -1 where there are fewer."""
-        from riskeval.kernels.nearest import nearest_keys
-
         nearest = np.full((len(points), TIES), -1, dtype=np.int64)
         # 1. Complete keys that occur as they are need no search
         n = len(self.points)
@@ -77,12 +77,16 @@ class NearestKeys:
         p = len(self.numeric)
         complete = ~np.isnan(points[:, :p]).any(axis=1) & (points[:, p:] > 0).all(axis=1)
         nearest[complete, 0] = exact[complete]
-        # 2. All others are compared with every combination
+        # 2. The nearest to all others: the first of equally near ones, and those with fewer holes
         others = np.flatnonzero(~complete | (exact < 0))
-        of_others = np.full((len(others), TIES), -1, dtype=np.int64)
-        nearest_keys(
-            np.ascontiguousarray(self.points[:, :p]), self.points[:, p:].astype(np.int64) - 1,
-            points[others, :p], points[others, p:].astype(np.int64) - 1, self.ranges, of_others,
+        neighbours = Neighbours(
+            self.points[:, :p], self.points[:, p:].astype(np.int64) - 1, self.ranges,
+            (np.ones(p), np.ones(self.points.shape[1] - p)),
         )  # fmt: skip
-        nearest[others] = of_others
+        point, combination = neighbours.ties(
+            points[others, :p], points[others, p:].astype(np.int64) - 1, HOLE / 2, HOLE
+        )
+        place = np.arange(len(point)) - np.searchsorted(point, point)
+        first = place < TIES
+        nearest[others[point[first]], place[first]] = combination[first]
         return nearest

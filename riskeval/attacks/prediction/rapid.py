@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from riskeval.attacks.prediction.model import (
     MODELS,
     PANEL,
     ROUNDING,
+    TREES,
     RapidTrial,
     TargetModel,
     UnitsAtRisk,
@@ -46,7 +47,6 @@ from riskeval.attacks.targets import (
     with_believed_keys,
 )
 from riskeval.attacks.values import codes_note, same_kind
-from riskeval.shared.files import drawn_rows
 from riskeval.shared.measurement import Measurement, attribution
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.native import same_library
@@ -66,7 +66,7 @@ HONOURED = (
 )  # fmt: skip
 PARAMETERS = {
     "threshold": SHARE, "confidence": SHARE, "permutations": Whole(0, MOST_TIMES),
-    "train_rows": Whole(1), "workers": Whole(1),
+    "train_rows": Whole(1), "trees": Whole(1), "workers": Whole(1),
 }  # fmt: skip
 
 
@@ -86,6 +86,8 @@ def rapid(
     categorical: Sequence[str] | str = (),
     permutations: int = 3,
     train_rows: int = 100_000,
+    most_records: int | None = None,
+    trees: int = TREES,
     confidence: float = 0.95,
     workers: int = 1,
     on_event: Listener | None = None,
@@ -132,6 +134,11 @@ def rapid(
         How many times to train the strongest model on a shuffled target.
     train_rows : int
         The model is trained on at most so many synthetic records, drawn at random.
+    most_records : int, optional
+        At most so many persons (households) of each file are predicted, drawn at random among those
+        who are looked for.
+    trees : int
+        Of the forest; and of boosting, whose steps are the longer the fewer they are.
     confidence : float in (0, 1)
         Of the intervals.
     workers : int
@@ -177,8 +184,10 @@ def rapid(
         check(faults, {"tolerance": SHARE}, {"tolerance": limit})
     check(faults, PARAMETERS, {
         "threshold": threshold, "confidence": confidence, "permutations": permutations,
-        "train_rows": train_rows, "workers": workers,
+        "train_rows": train_rows, "trees": trees, "workers": workers,
     })  # fmt: skip
+    if most_records is not None:
+        check(faults, {"most_records": Whole(1)}, {"most_records": most_records})
     _check(faults, request, model)
     files = _files(faults, original, holdout, request)
     seed = resolve_seed(seed)
@@ -189,9 +198,17 @@ def rapid(
     people = {role: same[role] for role in files}
     coders = level_coders(people.values(), request.keys)
     believed = {role: with_believed_keys(one, request, seed, role) for role, one in people.items()}
+    targeted = attack_targets(people, request, coders, seed)
+    notes = []
+    for role, one in targeted.items():
+        rows, targeted[role] = one.at_most(most_records, streams.at("rapid", role))
+        if len(rows) < len(people[role]):
+            people[role], believed[role] = people[role].iloc[rows], believed[role].iloc[rows]
+            notes = [message("at most {n} of each file are predicted, drawn at random",
+                             n=count(most_records))]  # fmt: skip
     trial = RapidTrial(
         request=request, people=people, believed=believed, train=same["synthetic"],
-        targets=attack_targets(people, request, coders, seed), numeric=numeric, limits=limits,
+        targets=targeted, numeric=numeric, limits=limits, trees=trees,
         threshold=threshold, confidence=confidence, workers=workers, streams=streams,
         overlap=overlap_of(files["original"], files.get("hold-out"), names, request.categorical),
     )  # fmt: skip
@@ -200,10 +217,10 @@ def rapid(
     rule = message(
         "within {limits} of the value, or near as a key", limits=short_percent(max(limits))
     )
-    notes = codes_note(
+    coded = codes_note(
         files["original"], [name for name in names if name in numeric], request.categorical, rule
     )
-    return _result(trial, attempts, best, permuted, notes)
+    return _result(trial, attempts, best, permuted, [*coded, *notes])
 
 
 def _attack(
@@ -383,29 +400,24 @@ def rapid_numbers(result: Any) -> list[AttackNumber]:
     return [AttackNumber(one, "strangers", result.excess)]
 
 
-MOST_PREDICTED, MOST_TRAINED = 1_000, 5_000
-"""Persons of each larger file that are predicted, and released ones that a model learns from, where
-all attacks are run; nothing is shuffled then where there is a hold-out, which is the baseline."""
+MOST_PREDICTED, MOST_TRAINED, FEWER_TREES = 1_000, 5_000, 20
+"""Persons of each larger file that are predicted, released ones that a model learns from, and its
+trees, where all attacks are run; nothing is shuffled then where there is a hold-out, which is the
+baseline."""
 
 
 def _run(inputs: AttackInput, target: str) -> Any:
-    people, notes = {"original": inputs.original, "holdout": inputs.holdout}, []
-    if inputs.scenario is None:  # of a scenario the whole files tell who is looked for
-        for role, frame in people.items():
-            if frame is not None and len(frame) > MOST_PREDICTED:
-                rng = Streams(inputs.seed).at("rapid", role)
-                people[role] = frame.iloc[drawn_rows(len(frame), MOST_PREDICTED, rng)]
-                notes = [message("at most {n} of each file are predicted, drawn at random",
-                                 n=count(MOST_PREDICTED))]  # fmt: skip
-    result = rapid(
-        people["original"], inputs.synthetic, inputs.scenario_about(PREDICTED, [target]),
-        inputs.named(target), holdout=people["holdout"],
+    files = [file for file in (inputs.original, inputs.holdout) if file is not None]
+    is_large = max(len(file) for file in files) > MOST_PREDICTED
+    return rapid(
+        inputs.original, inputs.synthetic, inputs.scenario_about(PREDICTED, [target]),
+        inputs.named(target), holdout=inputs.holdout, most_records=MOST_PREDICTED,
         categorical=inputs.codes((*inputs.keys, target)), workers=inputs.workers,
-        permutations=0 if notes and inputs.holdout is not None else 3,
-        train_rows=MOST_TRAINED if notes else 100_000,
+        permutations=0 if is_large and inputs.holdout is not None else 3,
+        train_rows=MOST_TRAINED if is_large else 100_000,
+        trees=FEWER_TREES if is_large else TREES,
         on_event=inputs.on_event, seed=inputs.seed,
     )  # fmt: skip
-    return replace(result, notes=(*result.notes, *notes))
 
 
 def _compared(files: ComparedFiles, target: str) -> list[Measurement]:

@@ -76,9 +76,7 @@ def read_labelled(path: Path, *, user_missing: UserMissing = "missing") -> pd.Da
         raise ValueError(str(problem)) from None
     variables = [_variable(name, frame[name], meta) for name in frame.columns]
     dictionary = Dictionary(with_missing_code(frame[v.name], v) for v in variables)
-    decoded_frame = decoded_columns(frame, dictionary, user_missing)
-    decoded_frame.attrs["labels"] = {v.name: v.label or None for v in dictionary.variables.values()}
-    return decoded_frame
+    return decoded_columns(frame, dictionary, user_missing)
 
 
 def decoded_columns(

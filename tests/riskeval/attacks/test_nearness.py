@@ -15,7 +15,6 @@ from riskeval.attacks.distance.space import (
     person_points,
 )
 from riskeval.attacks.scenario import Scenario
-from riskeval.kernels.gower import gower_nearest
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.events import Event
 
@@ -174,7 +173,7 @@ class TestDistanceScreen:
             distance_screen(people(5, 1), people(5, 2), ["aa"])
 
 
-def test_compiled_and_plain_nearest_agree_with_all_pairs() -> None:
+def test_nearest_agree_with_all_pairs() -> None:
     frames = {"one": people(25, 1), "two": people(8, 2)}
     frames["one"].loc[3, "a"] = np.nan
     frames["two"].loc[1, ["a", "b"]] = np.nan
@@ -186,12 +185,8 @@ def test_compiled_and_plain_nearest_agree_with_all_pairs() -> None:
     other = two.codes[:, None] != one.codes[None]
     matrix = np.nanmean(np.concatenate([gaps, other], axis=2), axis=2)
     np.testing.assert_allclose(found, np.sort(matrix, axis=1)[:, :3])
-    arguments = (
-        one.numbers, one.numbers, space.ranges, np.ones(2), one.codes,
-        one.codes, np.ones(1), np.arange(25), 2,
-    )  # fmt: skip
-    np.testing.assert_allclose(gower_nearest(*arguments), gower_nearest.py_func(*arguments))
-    assert gower_nearest(*arguments).min() > 0
+    itself = space.nearest("one", "one", np.arange(25), k=1, leave_out=True)
+    assert itself.min() > 0
 
 
 class TestWorkedByHand:
@@ -250,9 +245,10 @@ class TestWorkedByHand:
         }
         space = Space(points, (np.ones(1), np.empty(0)), 2)
         for k, near in ((1, [0.0, 0.2]), (2, [0.1, 0.4]), (3, [0.4, 0.5]), (9, [1.0, 0.6])):
-            found = space.log_density("base", None, "asked", None, k)
+            found = space.log_density(space.nearest("base", "asked", k=k), k)
             np.testing.assert_allclose(found, -2 * np.log(np.array(near) + 1e-9))
-        among = space.log_density("base", np.array([0, 3]), "asked", np.array([1]), 2)
+        few = space.nearest("base", "asked", np.array([1]), among=np.array([0, 3]), k=2)
+        among = space.log_density(few, 2)
         np.testing.assert_allclose(among, -2 * np.log(0.6 + 1e-9))
 
     def test_log_ratio_of_densities(self) -> None:

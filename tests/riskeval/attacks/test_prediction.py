@@ -322,3 +322,26 @@ class TestIntervals:
         assert wide_low < one < wide_high
         assert wide_high - wide_low > 0.5
         assert auc(x, y, 0.5)[1] > low
+
+
+def test_some_of_those_looked_for_are_predicted_by_fewer_trees() -> None:
+    one, other = people(300, 1).assign(h=np.arange(300) // 2), people(300, 2)
+    asked = {"holdout": people(250, 3).assign(h=np.arange(250) // 2), "permutations": 0, "seed": 1}
+    keys = ["age", "sex"]
+    whole = rapid(one, other, keys, "status", model="forest", **asked)
+    some = rapid(one, other, keys, "status", model="forest", most_records=40, **asked)
+    assert (whole.n_judged, some.n_judged, some.excess.n_holdout) == (300, 40, 40)
+    assert "at most 40 of each file are predicted, drawn at random" in some.notes
+    homes = rapid(one, other, keys, "status", model="tree", household="h", most_records=40, **asked)
+    assert homes.n_judged == 40
+    assert len(homes.per_record) == 80
+    uniques = Scenario(keys, "status", who="sample uniques")
+    alone = rapid(one, other, uniques, model="tree", most_records=20, **asked)
+    assert alone.n_judged <= 20
+    for model in ("forest", "boosting"):
+        few, many = (rapid(one, other, keys, "income", model=model, trees=trees, **asked)
+                     for trees in (3, 60))  # fmt: skip
+        assert not few.per_record["predicted"].equals(many.per_record["predicted"])
+    for wrong in ({"trees": 0}, {"most_records": 0}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            rapid(one, other, keys, "status", **wrong, **asked)

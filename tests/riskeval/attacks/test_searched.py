@@ -8,10 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval import InputError, Scenario, assess_synthetic, linkability, singling_out
+from riskeval import (
+    InputError,
+    Scenario,
+    assess_synthetic,
+    intruder_scenarios,
+    linkability,
+    singling_out,
+)
 from riskeval.attacks.counting.coded import CodedFiles
 from riskeval.attacks.distance.singling_out import Predicates, _matrix, isolating
 from riskeval.attacks.distance.space import as_points
+from riskeval.attacks.entry import AttackInput
 from riskeval.attacks.request import read_request
 from riskeval.attacks.searched import residual_risk
 from riskeval.kernels.predicates import AT_LEAST, AT_MOST, EQUAL, MISSING
@@ -275,3 +283,34 @@ def test_counts_by_codes_are_those_of_the_measures(monkeypatch: pytest.MonkeyPat
         of_disco = table["attack"] == "DiSCO"
         assert np.allclose(table["lower"][of_disco], found.table["lower"][of_disco])
         assert quick.results[job].excess.n_tests == 12
+
+
+def test_matching_by_fewer_keys_is_dcap_and_disco_by_fewer_keys() -> None:
+    """Why the scenarios need no search of their own: one of all matches, or all of one level."""
+    files = [one.assign(b=one["b"].round()) for one in (ONE, pd.concat([ONE[:50], FRESH]))]
+    coded = CodedFiles.of(
+        AttackInput(*files, ("b", "c"), ("d",), STRANGERS.assign(b=STRANGERS["b"].round()), 1),
+        "d", 10,
+    )  # fmt: skip
+    assert coded is not None
+    for keys in (["b"], ["c"], ["b", "c"]):
+        asked = Scenario(keys, "d", who="everyone")
+        rates = intruder_scenarios(*files, asked, scenarios=[3, 4]).table["rate"]
+        found = [coded.found(attack, keys) for attack in ("DCAP", "DiSCO")]
+        assert [one.rate for one in found if one] == pytest.approx(list(rates))
+        assert rates.iloc[0] > 0.1
+
+
+def test_fewer_subsets_of_households_and_everybody_else_by_codes() -> None:
+    files = [one.assign(h=np.arange(150) // 2) for one in (ONE, FRESH, STRANGERS)]
+    keys = ["a", "b", "c", "h2", "h3"]
+    files = [one.assign(h2=one["c"], h3=one["d"]) for one in files]
+    asked = {"holdout": files[2], "attacks": "fewer_keys", "seed": 1}
+    everybody = Scenario(keys, "d", who="everyone")
+    plain, said = (assess_synthetic(*files[:2], *intruder, **asked) for intruder in
+                   ((keys, "d"), (everybody,)))  # fmt: skip
+    tables = [one.results["fewer_keys", "d"].table for one in (plain, said)]
+    pd.testing.assert_frame_equal(*tables)
+    homes = assess_synthetic(*files[:2], keys, "d", household="h", **asked)
+    assert homes.results["fewer_keys", "d"].table["keys"].nunique() == 8
+    assert "at most 8 subsets of the keys are tried" in homes.notes["fewer_keys", "d"]

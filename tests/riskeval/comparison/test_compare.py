@@ -201,6 +201,20 @@ def test_a_suppressed_cell_a_record_does_not_remove_the_linkage_risk() -> None:
         assert "200 records judged by the values that both files have" in notes["holes", name]
 
 
+def test_an_intruder_links_by_fewer_numbers_where_others_mislead() -> None:
+    original = people(200)
+    rng = np.random.default_rng(1)
+    misled = original.assign(rent=rng.permutation(original["rent"]))
+    release = Release(misled, kind="perturbed")
+    result = riskeval.compare(original, {"misled": release}, **ROLES)
+    by_all = riskeval.record_linkage(original, misled, ["pay", "rent"])
+    assert by_all.expected_rate_two < 0.5
+    assert result.table.loc["misled", "record_linkage"] > 0.95  # by the pay, on the other half
+    notes = result.measures.set_index(["release", "name"])
+    assert "by pay alone" in notes.loc[("misled", "record_linkage"), "note"]
+    assert notes.loc[("misled", "record_linkage"), "records"] == 100
+
+
 def test_linkage_counts_the_second_nearest() -> None:
     original = people(200)
     near = protect.microaggregate(original, ["pay", "rent"], k=3, seed=1).data

@@ -13,6 +13,7 @@ from riskeval import Release, protect
 from riskeval.comparison.map import pareto_front
 from riskeval.report.comparison_figures import nested_sizes
 from riskeval.report.comparison_tables import overlap_grid
+from riskeval.verdict.verdict import UNKNOWN
 from synthpop.microdata.messages.errors import InputError
 from tests.riskeval.comparison.cases import ROLES, grouped, people, suppressed
 
@@ -141,3 +142,23 @@ def test_many_equal_points_and_the_original_among_them() -> None:
     assert sizes["h"] < sizes["g"] < sizes["d"] < sizes["c"] == sizes["a"]
     apart = frame.assign(risk=np.arange(8.0))
     assert nested_sizes(apart) == {}
+
+
+def test_a_release_without_numbers_leaves_the_map_and_moves_no_other() -> None:
+    original = people(100)
+    releases = {"strangers": Release(people(100, seed=8), kind="synthetic")}
+    other = Release(pd.DataFrame({"other": [1]}), kind="synthetic")
+    without, beside = (
+        riskeval.compare(original, files, **ROLES)
+        for files in (releases, releases | {"unreadable": other})
+    )
+    maps = without.risk_utility_map(), beside.risk_utility_map()
+    assert maps[0].risk == maps[1].risk
+    assert maps[0].utility == maps[1].utility
+    frames = [one.frame.set_index("release") for one in maps]
+    pd.testing.assert_frame_equal(frames[0], frames[1].drop(index="unreadable"))
+    assert frames[1].loc["unreadable", ["risk", "utility"]].isna().all()
+    assert not frames[1].loc["unreadable", "pareto"]
+    assert "Not on the map, since a value is missing: unreadable." in maps[1].summary()
+    assert beside.verdicts["unreadable"].level == UNKNOWN
+    assert beside.verdicts["strangers"].level == without.verdicts["strangers"].level

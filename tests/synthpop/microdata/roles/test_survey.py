@@ -202,7 +202,7 @@ def test_read_survey_files(tmp_path, suffix: str) -> None:
     if suffix in (".dta", ".sav"):
         assert "two" in set(survey.frame["size"])
         assert survey.frame["age"].tolist() == frame["age"].tolist()
-        assert survey.frame.attrs["labels"]["w"] == "Weight"
+        assert survey.dictionary["w"].label == "Weight"
 
 
 def test_read_survey_says_what_is_wrong(tmp_path) -> None:
