@@ -15,6 +15,7 @@ import pandas as pd
 
 from riskeval.ledger.chains import linked_through
 from riskeval.ledger.columns import Readable, read_columns
+from riskeval.ledger.compositions import composition_findings
 from riskeval.ledger.judgement import LedgerCheck, LedgerQuestion, judged
 from riskeval.ledger.knowledge import EarlierRelease, linked_to
 from riskeval.ledger.traces import lasting, same_order, trace_findings
@@ -299,6 +300,8 @@ class Ledger(Shown):
                 for side in (columns, other)
             ]
             homes = _homes(columns, file.roles.household, other, entry["household"])
+            if synthetic and entry["synthetic"]:
+                found += composition_findings(entry["name"], sides[1], sides[0], homes)
             one = linked_to(
                 sides[0], entry["name"], sides[1], homes, wave=entry["wave"],
                 synthetic=entry["synthetic"], k=k,

@@ -175,9 +175,9 @@ def _measured_twice(
 
 
 def _columns_that_identify(session: ProtectionSession) -> list[str]:
-    """Return columns of numbers in no role that differ in most records and were not changed."""
+    """Return released numbers in no role that differ in most records and were not changed."""
     roles = session.roles
-    named = {*roles.keys, *roles.numeric, *roles.pram, roles.weights, roles.household}
+    named = {*roles.keys, *roles.numeric, *roles.pram, *roles.drop, roles.weights, roles.household}
     original, current = session.original_frame, session.current_frame()
     return [
         str(name) for name in current

@@ -183,13 +183,18 @@ def test_amounts_that_an_earlier_release_has_stop_the_next_one(tmp_path: Path) -
     amounts = 1001.0 + 13 * np.arange(len(survey.frame))
     survey = Survey(survey.frame.assign(income=amounts), **ROLES)
     copied = Structure(["age", "sex", "income"])  # amounts of the survey to the last digit
-    Pipeline([copied]).fit(survey, seed=2).simulate(out=tmp_path / "p", scale=0.5)
-    arguments = ("release", tmp_path / "p", "--ledger", "L")
-    assert call(*arguments, "--to", "one", cwd=tmp_path).returncode == 0
+    fitted = Pipeline([copied]).fit(survey, seed=2)
+    for name in ("p", "q"):
+        fitted.simulate(out=tmp_path / name, scale=0.5)
+    first = ("release", tmp_path / "p", "--ledger", "L")
+    assert call(*first, "--to", "one", cwd=tmp_path).returncode == 0
+    again = call(*first, "--to", "again", "--format", "csv", cwd=tmp_path)  # tells nothing more
+    assert again.returncode == 0, again.stderr
+    arguments = ("release", tmp_path / "q", "--ledger", "L")
     done = call(*arguments, "--to", "two", cwd=tmp_path)
     assert done.returncode == 1
     assert "income stand in one: population to the last digit" in done.stderr
     assert not (tmp_path / "two").exists()
     despite = call(*arguments, "--to", "two", "--fact", "despite=a contract", cwd=tmp_path)
     assert despite.returncode == 0, despite.stderr
-    assert Ledger(tmp_path / "L").releases["despite"].tolist() == ["", "a contract"]
+    assert Ledger(tmp_path / "L").releases["despite"].tolist() == ["", "", "a contract"]

@@ -178,3 +178,15 @@ def test_an_order_that_is_kept_is_told(tmp_path: Path) -> None:
     notes = json.loads((tmp_path / "out" / "verdict.json").read_text())["notes"]
     assert "order of the records is that of the source" in notes[1]
     assert 'lang="de"' in (tmp_path / "out" / "page.html").read_text()
+
+
+def test_a_release_says_nothing_of_columns_that_stay_behind(tmp_path: Path) -> None:
+    people = small_frame(80)[["region", "income"]]
+    for dropped in ([], ["income"]):
+        job = ProtectionSession(people, keys=["region"], drop=dropped)
+        job.local_suppression(k=3)
+        target = tmp_path / f"out-{len(dropped)}"
+        release_session(job, target, drop=dropped, ledger=ALL_THE_SAME)
+        judged = json.loads((target / "verdict.json").read_text())["judged"]
+        told = any("income" in row["reason"] for row in judged if row["what"] == "Amounts")
+        assert told == (not dropped)
