@@ -303,8 +303,7 @@ def _all_scores(
             members, others = (one - two for one, two in zip(released, referred, strict=True))
         scores[name] = _Scores(members, others, strangers if k else everybody)
     if by_members:
-        near, other = by_members
-        scores["members"] = _Scores(-near, -other, everybody)
+        scores["members"] = _Scores(-by_members[0], -by_members[1], everybody)
     return scores
 
 
