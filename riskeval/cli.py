@@ -352,18 +352,20 @@ def audit(
     """Audit a generator: which stage of a recipe gives respondents away? Writes a page.
 
     The recipe is learned again and again with and without some households, planted ones among
-    them; attacks tell in which. Beside the page a table with every attack.
+    them; attacks tell in which. Beside the page a table with every attack, and a .json by which
+    synthpop release tells the figures of the audit (--audit).
 
     Example: riskeval audit survey.toml --workers processes:2
     """
     from riskeval.auditing.audit import audit as run_audit
+    from riskeval.auditing.stored import store_audit
     from riskeval.report.audit import write_audit
     from synthpop.microdata.messages.presenters import presenter
 
     plan = presenter("load_runfile")(file)
     target = out or file.with_name(f"{file.stem}-audit.html")
-    numbers = target.with_suffix(".csv")
-    keep_sources("riskeval audit", [file], [target, numbers])
+    numbers, figures = target.with_suffix(".csv"), target.with_suffix(".json")
+    keep_sources("riskeval audit", [file], [target, numbers, figures])
     survey = plan.read_survey()
     say_reading(survey.frame)
     calibration = plan.calibration(survey)
@@ -374,9 +376,11 @@ def audit(
             workers=workers_option(workers), on_event=listen,
         )  # fmt: skip
     write_audit(target, result)
+    store_audit(figures, result)
     _report_written(target, result, result.to_frame(), numbers, "internal")
     answer(
-        report=target, seed=result.seed, numbers=result.to_frame(), leaking=result.leaking,
+        report=target, figures=figures, seed=result.seed, numbers=result.to_frame(),
+        leaking=result.leaking,
         epsilon_at_least=result.epsilon,
     )  # fmt: skip
     if fail_on_limit and result.leaking:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from synthpop.datasets.demo import load_demo_population as load_demo_population
     from synthpop.evaluation.assess_fit import assess_fit as assess_fit
     from synthpop.evaluation.check_rules import check_rules as check_rules
+    from synthpop.evaluation.combinations import compare_combinations as compare_combinations
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
     from synthpop.evaluation.guessed_draws import guessed_draws as guessed_draws
     from synthpop.microdata.formats.delimited import CsvOptions as CsvOptions
@@ -83,6 +84,8 @@ if TYPE_CHECKING:
     from synthpop.pipeline.zone_population import zone_copies as zone_copies
     from synthpop.population.population import Population as Population
     from synthpop.population.population import open_population as open_population
+    from synthpop.population.travel_models import TravelTables as TravelTables
+    from synthpop.population.travel_models import travel_tables as travel_tables
     from synthpop.profile.mock import mock as mock
     from synthpop.profile.profile import profile_survey as profile_survey
     from synthpop.report.profile import write_profile as write_profile

@@ -30,6 +30,7 @@ FACADES = {
     "bootstrap": "the design of the survey and the replicates",
     "calibrate": "roles, method and the limits of the weights",
     "cli/__init__.py: export": "the folder and eight options of the command",
+    "cli/release.py: release": "the folder and eight options of the command",
     "correct_heaps": "columns, heaps, method and their groups",
     "microdata.py: __init__": "`Microdata`: its columns by their roles",
     "populate_zones": "those of `balance_zones` and of `simulate`",

@@ -174,6 +174,8 @@ def audit(
         scale=scale,
         confidence=confidence,
         seed=seed,
+        recipe=refits.recipe,
+        survey=refits.fingerprint,
     )
 
 

@@ -28,6 +28,14 @@ class Refits(Protocol):
     def parts(self) -> Sequence[tuple[str, Sequence[str], Sequence[str]]]:
         """Label, columns of the survey that it makes, and those it looks at, of each stage."""
 
+    @property
+    def recipe(self) -> tuple[object, ...]:
+        """Steps with their options, as a manifest records them; empty where nobody can say."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the survey from which the recipe was learned first."""
+
     def release(self, survey: Survey, seed: int, scale: float) -> pd.DataFrame:
         """Learn again and simulate: persons in their households."""
 
@@ -67,6 +75,8 @@ class FunctionRefits:
     function: Release
     survey: Survey
     parts: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
+    recipe: tuple[object, ...] = ()
+    fingerprint: str = ""
 
     def release(self, survey: Survey, seed: int, scale: float) -> pd.DataFrame:
         """Return what the function makes; `scale` is its own business."""

@@ -100,6 +100,10 @@ class Audit(Result):
     confidence : float
         Of all intervals and bounds together.
     seed : int
+    recipe : tuple
+        Steps of the recipe with their options; empty for a function.
+    survey : str
+        Fingerprint of the survey; empty for a function.
     """
 
     groups: tuple[GroupResult, ...]
@@ -110,6 +114,8 @@ class Audit(Result):
     scale: float
     confidence: float
     seed: int
+    recipe: tuple[object, ...] = field(default=(), repr=False)
+    survey: str = field(default="", repr=False)
 
     @property
     def leaking(self) -> tuple[str, ...]:
@@ -169,14 +175,19 @@ class Audit(Result):
 
     def bound_text(self) -> str:
         """Say what is proven about epsilon."""
-        if self.epsilon <= 0:
-            return message("No lower bound of epsilon above 0 is proven, which proves no privacy.")
-        return message(
-            "Epsilon of the generator, for one household, is at least {epsilon} ({confidence} "
-            "confidence); it may be anything above.",
-            epsilon=formatted(self.epsilon, ".2f"),
-            confidence=percent(self.confidence, 0),
-        )
+        return bound_text(self.epsilon, self.confidence)
+
+
+def bound_text(epsilon: float, confidence: float) -> str:
+    """Say what a lower bound of epsilon proves."""
+    if epsilon <= 0:
+        return message("No lower bound of epsilon above 0 is proven, which proves no privacy.")
+    return message(
+        "Epsilon of the generator, for one household, is at least {epsilon} ({confidence} "
+        "confidence); it may be anything above.",
+        epsilon=formatted(epsilon, ".2f"),
+        confidence=percent(confidence, 0),
+    )
 
 
 def stage_text(stage: str) -> str:

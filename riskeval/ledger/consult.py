@@ -4,53 +4,70 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from riskeval.ledger.judgement import LedgerCheck
 from riskeval.ledger.ledger import Ledger, ReleaseFacts
+from riskeval.verdict.verdict import ReleaseVerdict
 from synthpop.microdata.messages.errors import Faults, GuaranteeError, InputError
 from synthpop.microdata.roles.microdata import Microdata
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRequest:
-    """Which ledger is asked, and what it keeps of the release.
+    """Which ledger is asked, if any, and what is kept of the release.
 
     Attributes
     ----------
-    folder : Path
+    folder : Path or None
     facts : ReleaseFacts
-        With `despite` given the release goes out whatever the ledger says.
+        With `despite` given the release goes out whatever its verdict and the ledger say.
     """
 
-    folder: Path
-    facts: ReleaseFacts
+    folder: Path | None = None
+    facts: ReleaseFacts = field(default_factory=ReleaseFacts)
 
-    def consult(self, release: Microdata, *, synthetic: bool = False) -> LedgerCheck:
-        """Check a release as it would leave.
+    def consult(self, release: Microdata, *, synthetic: bool = False) -> list[LedgerCheck]:
+        """Check a release as it would leave; nothing without a ledger."""
+        if self.folder is None:
+            return []
+        return [Ledger(self.folder).check(release, wave=self.facts.wave, synthetic=synthetic)]
 
-        Raises GuaranteeError: it must not be published beside the earlier ones.
+    def allow(self, verdict: ReleaseVerdict, checks: Sequence[LedgerCheck]) -> ReleaseVerdict:
+        """Return the verdict on a release by itself and beside the earlier ones.
+
+        Raises GuaranteeError: one of them says that it must not be published, and no reason is
+        given to do it all the same.
         """
-        ledger = Ledger(self.folder)
-        check = ledger.check(release, wave=self.facts.wave, synthetic=synthetic)
-        if check.verdict.fatal and not self.facts.despite:
-            hint = (
-                f"Make it agree with them (riskeval ledger check {self.folder} FILE --consistent), "
-                "or give --fact despite=REASON, which the ledger keeps. Nothing was written."
-            )
-            raise GuaranteeError(f"ledger: {check.summary()} {hint}")
-        return check
+        said = [f"release: {verdict.summary()}"] if verdict.fatal else []
+        said += [f"ledger: {check.summary()}" for check in checks if check.verdict.fatal]
+        if said and not self.facts.despite:
+            what = "Change what is named"
+            if not verdict.fatal:
+                what = (f"Make it agree with them (riskeval ledger check {self.folder} FILE "
+                        "--consistent)")  # fmt: skip
+            hint = f"{what}, or give --fact despite=REASON, which the release and the ledger keep."
+            raise GuaranteeError(" ".join([*said, hint, "Nothing was written."]))
+        return reduce(ReleaseVerdict.beside, (check.verdict for check in checks), verdict)
+
+    def told(self, verdict: ReleaseVerdict) -> dict[str, object]:
+        """Return what leaves with the release: the verdict, and why it goes out in spite of it."""
+        reason = {"despite": self.facts.despite} if verdict.fatal else {}
+        return {**verdict.for_others(), **reason}
 
     def record(
         self, release: Microdata, target: Path, verdict: str, *, name: str = "",
         synthetic: bool = False,
-    ) -> int:  # fmt: skip
+    ) -> None:  # fmt: skip
         """Record what went out in a folder, with the hash of each of its files.
 
         name: default, that of the folder; with a number where the ledger has it already
         """
+        if self.folder is None:
+            return
         files = {}
         for path in sorted(target.iterdir()):
             with path.open("rb") as file:
@@ -60,26 +77,26 @@ class LedgerRequest:
         name = name or target.name
         names = set(ledger.releases["name"])
         number = next(n for n in range(1, len(names) + 2) if _named(name, n) not in names)
-        return ledger.add(
-            release, _named(name, number), facts=facts, verdict=verdict, synthetic=synthetic
-        )
+        ledger.add(release, _named(name, number), facts=facts, verdict=verdict, synthetic=synthetic)
+
+
+NO_LEDGER = LedgerRequest()
 
 
 def _named(name: str, number: int) -> str:
     return name if number == 1 else f"{name} ({number})"
 
 
-def ledger_request(folder: Path | None, texts: Sequence[str]) -> LedgerRequest | None:
-    """Return what the options of a command ask for; None without a ledger.
+def ledger_request(folder: Path | None, texts: Sequence[str]) -> LedgerRequest:
+    """Return what the options of a command ask for.
 
-    Raises InputError: facts without a ledger, or that `read_facts` cannot read.
+    Raises InputError: facts that only a ledger keeps without one, or that `read_facts` cannot read.
     """
-    if folder is None:
-        if texts:
-            what = "has no meaning without a ledger"
-            raise InputError.of("release", "--fact", what, "Give --ledger.")
-        return None
-    return LedgerRequest(folder, read_facts(texts))
+    facts = read_facts(texts)
+    if folder is None and facts != ReleaseFacts(despite=facts.despite):
+        what = "but for despite has no meaning without a ledger"
+        raise InputError.of("release", "--fact", what, "Give --ledger.")
+    return LedgerRequest(folder, facts)
 
 
 def read_facts(texts: Sequence[str]) -> ReleaseFacts:
@@ -97,6 +114,9 @@ def read_facts(texts: Sequence[str]) -> ReleaseFacts:
         name, sign, value = text.partition("=")
         if not sign or name not in names:
             faults.add("--fact", f"{text!r} is no fact", hint=f"Give {', '.join(names)}=TEXT.")
+        value = value.strip()
+        if name == "despite" and not value:
+            faults.add("--fact", "despite gives no reason", hint="Say why: --fact despite=REASON.")
         values[name] = (*values[name], value) if name in ("recodings", "randomness") else value
     faults.raise_if_any()
     return ReleaseFacts(**values)

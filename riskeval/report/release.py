@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from riskeval.attacks.guessed_seeds import guessed_seeds
-from riskeval.ledger.consult import LedgerRequest
+from riskeval.ledger.consult import NO_LEDGER, LedgerRequest
 from riskeval.protection.release import release_file
 from riskeval.report.protection_verdicts import verdict_rows
 from riskeval.session.session import ProtectionSession
@@ -36,7 +36,7 @@ def release_session(
     formats: Sequence[str] = ("parquet",),
     language: str = "en",
     on_losses: Callable[[list[str]], None] = lambda _: None,
-    ledger: LedgerRequest | None = None,
+    ledger: LedgerRequest = NO_LEDGER,
     about: Mapping[str, str] = MappingProxyType({}),
     **options: Any,
 ) -> Path:
@@ -46,12 +46,13 @@ def release_session(
     random order with new household numbers. The file is attacked before it is written
     (`guessed_seeds`).
 
-    ledger: asked before anything is written, and told after
+    ledger: asked before anything is written, and told after; its reason to publish all the same
     about: title, description, licence, citation and publisher, as far as they are to be told
     options: ``drop``, ``identifiers`` and ``order`` of `release_file`
     Raises InputError: a step that draws from a seed which can be guessed, an unknown format.
-        OutputError: the target is there. GuaranteeError: the attack finds the draws, or the
-        release tells too much beside those of the ledger.
+        OutputError: the target is there. GuaranteeError: the attack finds the draws; or the
+        release must not be published, by itself or beside those of the ledger, and no reason is
+        given to do it all the same.
     """
     faults = Faults("release")
     for number, step in enumerate(session.steps, 1):
@@ -84,9 +85,7 @@ def release_session(
         frame, keys=[name for name in roles.keys if name in frame],
         sensitive=[name for name in roles.sensitive if name in frame], household=shown,
     )  # fmt: skip
-    verdict = session.verdict()
-    if ledger is not None:
-        verdict = verdict.beside(ledger.consult(released).verdict)
+    verdict = ledger.allow(session.verdict(), ledger.consult(released))
 
     def write(draft: Path) -> Mapping[str, Any]:
         for ending in endings:
@@ -99,18 +98,17 @@ def release_session(
         session.report(draft / PAGE, audience="external", language=language)
         with use_language(language):
             rows = verdict_rows(session, external=True)
-            write_verdict(draft, verdict.for_others(), rows, notes)
+            write_verdict(draft, ledger.told(verdict), rows, notes)
         data = {"name": "protected", "records": len(frame), "columns": names}
         method = [f"{number}. {step.verb}" for number, step in enumerate(session.steps, 1)]
         write_passport(draft, Passport(
-            False, [data], complete, method, rows, verdict.for_others(), about, types_of(frame),
+            False, [data], complete, method, rows, ledger.told(verdict), about, types_of(frame),
             roles.weights if roles.weights in frame else None, language,
         ))  # fmt: skip
         return {"synthetic": False, "data": [data]}
 
     folder = write_release(Path(target), write)
-    if ledger is not None:
-        ledger.record(released, folder, verdict.level)
+    ledger.record(released, folder, verdict.level)
     return folder
 
 

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from synthpop.calibration.margins import Margin as Margin
     from synthpop.calibration.margins import long_table as long_table
     from synthpop.calibration.result import Calibration as Calibration
+    from synthpop.calibration.total_files import read_totals as read_totals
     from synthpop.calibration.weights import TrimmedWeights as TrimmedWeights
     from synthpop.calibration.weights import design_effect as design_effect
     from synthpop.calibration.weights import effective_sample_size as effective_sample_size
     from synthpop.calibration.weights import trim_weights as trim_weights
+    from synthpop.calibration.zone_adjustment import adjust_zones as adjust_zones
     from synthpop.calibration.zone_solver import WeightLimits as WeightLimits
     from synthpop.calibration.zones import ZoneHouseholds as ZoneHouseholds
     from synthpop.calibration.zones import balance_zones as balance_zones

@@ -148,9 +148,10 @@ class Margin:
         """Return one text per cell, such as ``sex=f, region=Tyrol``."""
         if not self.columns:
             return ["all"]
-        texts = [self.frame[name].astype(object).tolist() for name in self.columns]
+        names = self.columns
+        texts = [self.frame[name].astype(object).tolist() for name in names]
         return [
-            ", ".join(f"{name}={value}" for name, value in zip(self.columns, row, strict=True))
+            ", ".join(f"{name}={value}" for name, value in zip(names, row, strict=True))
             for row in zip(*texts, strict=True)
         ]
 

@@ -56,23 +56,19 @@ def allot(
     assert problem is not None
     group = np.arange(survey.n_households)
     if limits is None:  # they are of each household
-        problem, group = _grouped(problem)
+        problem, group = grouped(problem)
     weights = solve_zones(problem, tolerance=stop[0], max_iterations=stop[1], limits=limits)
-    achieved = [np.zeros(targets.shape) for targets in problem.targets]
-    zones, copies = [], []
-    for z, households, counts in whole_counts(problem, weights, streams, first_zone):
-        sums = problem.matrix[households].T @ counts
-        for level, of_level in enumerate(achieved):
-            of_level[problem.areas[level, z]] += sums[problem.controls_of(level)]
-        copies.append(np.repeat(households, counts))
-        zones.append(np.full(len(copies[-1]), z))
+    made, of_zones = whole_counts(problem, weights, streams, first_zone)
+    achieved = [problem.of_areas(level, of_zones) for level in range(len(problem.areas))]
+    copies = [np.repeat(households, counts) for _, households, counts in made]
+    zones = [np.full(len(part), z) for (z, _, _), part in zip(made, copies, strict=True)]
     rng = streams.at("deal", first_zone) if first_zone else streams.at("deal")
     chosen = deal(group, survey.household_weights, np.concatenate(copies), rng)
     zone = np.concatenate(zones)
     order = np.argsort(zone, kind="stable")
     return ZoneCopies(
-        zone[order], chosen[order], _of_rows(problem, weights.achieved),
-        _of_rows(problem, achieved), weights.converged, dict(problem.borrowed),
+        zone[order], chosen[order], of_rows(problem, weights.achieved),
+        of_rows(problem, achieved), weights.converged, dict(problem.borrowed),
     )  # fmt: skip
 
 
@@ -84,7 +80,7 @@ def persons_of(survey: Survey, households: np.ndarray) -> tuple[np.ndarray, np.n
     return survey.household_order[np.repeat(first, sizes) + within], sizes
 
 
-def _grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
+def grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
     """Put households together that count alike and live in the same region."""
     n = problem.matrix.shape[0]
     region = np.full(n, -1.0)
@@ -100,7 +96,7 @@ def _grouped(problem: ZoneProblem) -> tuple[ZoneProblem, np.ndarray]:
     return replace(problem, matrix=units.matrix, weights=units.start, pools=pools), group
 
 
-def _of_rows(problem: ZoneProblem, by_level: ByLevel) -> np.ndarray:
+def of_rows(problem: ZoneProblem, by_level: ByLevel) -> np.ndarray:
     """Return numbers of areas and controls, one per known total."""
     position = np.zeros(len(problem.level), dtype=np.int64)
     values = np.zeros(len(problem.control))

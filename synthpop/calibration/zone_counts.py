@@ -20,11 +20,14 @@ NEARLY_MET = 1e-3  # of a total of a larger area
 NEAR = 0.01  # of a total of a zone
 HOUSEHOLDS = 9.0  # what missing a total costs that households count for once, for persons: 1
 
+Counts = tuple[int, np.ndarray, np.ndarray]
+"""A zone, households of the survey, and how often it has each of them."""
+
 
 def whole_counts(
     problem: ZoneProblem, weights: ZoneWeights, streams: Streams, first_zone: int = 0
-) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Return each zone with households of the survey, and how often it has each of them.
+) -> tuple[list[Counts], np.ndarray]:
+    """Return each zone with households of the survey and how often it has each, and its totals.
 
     1. The number of households of a zone is its total, or its sum of weights, rounded; what
     rounding leaves is handed to the next zone. 2. A systematic sample decides which weights are
@@ -32,7 +35,7 @@ def whole_counts(
     areas are still short of, or have too much, is handed on from zone to zone. 4. Where a larger
     area still misses a total, households of some of its zones are exchanged once more.
     """
-    scale = _cost_of_gaps(problem)
+    scale = cost_of_gaps(problem)
     last = len(problem.areas) - 1
     of_zone = problem.level == last
     carried = [np.zeros(targets.shape) for targets in problem.targets]
@@ -40,15 +43,15 @@ def whole_counts(
         _aim(targets, achieved)
         for targets, achieved in zip(problem.targets, weights.achieved, strict=True)
     ]
-    made: list[tuple[int, np.ndarray, np.ndarray]] = []
-    wanted_of = np.zeros((problem.n_zones, len(scale)))
+    made: list[Counts] = []
+    wanted_of, achieved = np.zeros((2, problem.n_zones, len(scale)))
     left = 0.5
     for region, part, zones in problem.blocks(BLOCK):
-        pool, start = _Pool(problem.pools[region], part), problem.start(region, part, zones)
+        pool, start = Pool(problem.pools[region], part), problem.start(region, part, zones)
         least, most = _whole_limits(weights, start)
-        for z, w, low, high in zip(
-            zones, weights.of(problem, region, part, zones), least, most, strict=True
-        ):
+        of_zones = weights.of(problem, region, part, zones)
+        sums = (pool.across @ of_zones.T).T
+        for z, w, of_w, low, high in zip(zones, of_zones, sums, least, most, strict=True):
             rng = streams.at("zone", first_zone + int(z))
             wanted_homes = float(w.sum())
             if abs(wanted_homes - problem.households[z]) < 0.5:
@@ -58,36 +61,37 @@ def whole_counts(
                 n = int(wanted_homes + left)
                 left += wanted_homes - n
             counts = _rounded(w, n, rng)
-            wanted = _wanted(problem, z, part.T @ w, aim, carried)
-            gap = part.T @ counts - wanted
-            cost = np.where(np.isfinite(_targets_of(problem, z)), scale, 0.0)
+            wanted = _wanted(problem, z, of_w, aim, carried)
+            gap = pool.across @ counts - wanted
+            cost = np.where(np.isfinite(targets_of(problem, z)), scale, 0.0)
             cost[~of_zone] *= PULL / np.maximum(np.abs(gap[~of_zone]), 1.0)
             pool.improve(w, low, high, gap, cost, of_zone, counts)
             for level in range(last):
                 carried[level][problem.areas[level, z]] = -gap[problem.controls_of(level)]
-            wanted_of[z] = wanted
+            wanted_of[z], achieved[z] = wanted, pool.across @ counts
             there = np.flatnonzero(counts)
             made.append((int(z), pool.households[there], counts[there]))
-    _meet_larger_areas(problem, weights, scale, wanted_of, made)
-    return made
+    meet_larger_areas(problem, weights, scale, wanted_of, achieved, made)
+    return made, achieved
 
 
-def _meet_larger_areas(
+def meet_larger_areas(
     problem: ZoneProblem,
     weights: ZoneWeights,
     scale: np.ndarray,
     wanted: np.ndarray,
-    made: list[tuple[int, np.ndarray, np.ndarray]],
+    achieved: np.ndarray,
+    made: list[Counts],
 ) -> None:
-    """Exchange households in zones of areas that miss a total; `made` is changed in place.
+    """Exchange households in zones of areas that miss a total; changes achieved and made in place.
 
-    wanted (n_zones, n_controls): what the zones aimed at
+    wanted, achieved (n_zones, n_controls): what the zones aimed at, and what they have
     """
-    gaps = _gaps_of_larger_areas(problem, weights, made)
+    gaps = _gaps_of_larger_areas(problem, weights, achieved)
     visits = [np.zeros(len(gap), dtype=np.int64) for gap in gaps]
     position = {z: row for row, (z, _, _) in enumerate(made)}
     for region, part, zones in problem.blocks(BLOCK):
-        pool = _Pool(problem.pools[region], part)
+        pool = Pool(problem.pools[region], part)
         for z in map(int, zones):
             areas = problem.areas[: len(gaps), z]
             missed = [
@@ -99,11 +103,11 @@ def _meet_larger_areas(
             _, households, times = made[position[z]]
             counts = np.zeros(len(pool.households), dtype=np.int64)
             counts[np.searchsorted(pool.households, households)] = times
-            gap = part.T @ counts - wanted[z]
+            gap = achieved[z] - wanted[z]
             for level, k in enumerate(areas):
                 gap[problem.controls_of(level)] = gaps[level][k]
                 visits[level][k] += level in missed
-            cost = np.where(np.isfinite(_targets_of(problem, z)) & np.isfinite(gap), scale, 0.0)
+            cost = np.where(np.isfinite(targets_of(problem, z)) & np.isfinite(gap), scale, 0.0)
             gap = np.nan_to_num(gap)
             low, high = _whole_limits(weights, problem.start(region, part, np.array([z])))
             pool.improve(counts.astype(float), low[0], high[0], gap, cost, cost > 0, counts)
@@ -112,34 +116,32 @@ def _meet_larger_areas(
                 gaps[level][k] = np.where(np.isnan(gaps[level][k]), np.nan, gap[own])
             there = np.flatnonzero(counts)
             made[position[z]] = (z, pool.households[there], counts[there])
+            achieved[z] = pool.across @ counts
 
 
 def _gaps_of_larger_areas(
-    problem: ZoneProblem, weights: ZoneWeights, made: list[tuple[int, np.ndarray, np.ndarray]]
+    problem: ZoneProblem, weights: ZoneWeights, achieved: np.ndarray
 ) -> list[np.ndarray]:
     """Return what larger areas have too much of; NaN where a total is not known or not reached."""
     gaps = []
     for level, targets in enumerate(problem.targets[:-1]):
-        achieved, own = np.zeros(targets.shape), problem.controls_of(level)
-        part = problem.matrix[:, own]
-        if len(own):
-            for z, households, times in made:
-                achieved[problem.areas[level, z]] += part[households].T @ times
-        near = _near(targets, weights.achieved[level])
-        gaps.append(np.where(near, achieved - targets, np.nan))
+        sums = problem.of_areas(level, achieved)
+        gaps.append(np.where(_near(targets, weights.achieved[level]), sums - targets, np.nan))
     return gaps
 
 
 @dataclass(frozen=True, slots=True)
-class _Pool:
+class Pool:
     """Households that may live in the zones of a region, and how much each control counts them."""
 
     households: np.ndarray  # int64, sorted
     matrix: Any  # scipy CSR, shape (households, controls)
     columns: Any = field(init=False)  # the same as CSC
+    across: Any = field(init=False)  # transposed
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", self.matrix.tocsc())
+        object.__setattr__(self, "across", self.columns.T)
 
     def improve(
         self, weights: np.ndarray, low: np.ndarray, high: np.ndarray, gap: np.ndarray,
@@ -161,7 +163,7 @@ def _whole_limits(weights: ZoneWeights, start: np.ndarray) -> tuple[np.ndarray, 
     return np.floor(least).astype(np.int64), np.ceil(np.minimum(most, 2.0**40)).astype(np.int64)
 
 
-def _targets_of(problem: ZoneProblem, z: int) -> np.ndarray:
+def targets_of(problem: ZoneProblem, z: int) -> np.ndarray:
     """Return the totals of a zone and of the areas that it lies in, shape (n_controls,)."""
     targets = np.empty(len(problem.level))
     for level, of_areas in enumerate(problem.targets):
@@ -185,7 +187,7 @@ def _wanted(
     return wanted
 
 
-def _cost_of_gaps(problem: ZoneProblem) -> np.ndarray:
+def cost_of_gaps(problem: ZoneProblem) -> np.ndarray:
     """Return what the square of a gap costs, shape (n_controls,).
 
     Amounts are measured in typical ones; what may be missed counts less; totals for which each
@@ -247,6 +249,9 @@ def deal(
     ends = np.searchsorted(copies[by_group], np.arange(len(starts)))
     for g in np.unique(copies):
         members, rows = order[starts[g] : starts[g + 1]], by_group[ends[g] : ends[g + 1]]
+        if len(members) == 1:
+            chosen[rows] = members[0]
+            continue
         members = rng.permutation(members)
         expected = weights[members] / weights[members].sum() * len(rows)
         upto = np.floor(np.cumsum(expected) + rng.random()).astype(np.int64)

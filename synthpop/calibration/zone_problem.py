@@ -55,6 +55,12 @@ class ZoneProblem:
         """Controls of a level, int64 array."""
         return np.flatnonzero(self.level == level)
 
+    def of_areas(self, level: int, of_zones: np.ndarray) -> np.ndarray:
+        """Add up numbers of zones and controls by the areas of a level."""
+        sums = np.zeros(self.targets[level].shape)
+        np.add.at(sums, self.areas[level], of_zones[:, self.controls_of(level)])
+        return sums
+
     def blocks(self, entries: int) -> Iterator[tuple[int, Any, np.ndarray]]:
         """Yield regions with the matrix of their households, and some of their zones.
 
@@ -226,17 +232,24 @@ def _areas_of(
     if not where:
         return np.zeros(len(margin.frame), dtype=np.int64)
     where = sorted(where, key=list(geography.columns).index)
-    known = geography[where].assign(code=codes).drop_duplicates(where)
-    keys = {tuple(map(level_text, row[:-1])): row[-1] for row in known.itertuples(index=False)}
-    rows = [tuple(map(level_text, row)) for row in margin.frame[where].itertuples(index=False)]
-    area = np.array([keys.get(row, -1) for row in rows], dtype=np.int64)
+    known = pd.MultiIndex.from_arrays([texts_of(geography[name]) for name in where])
+    rows = pd.MultiIndex.from_arrays([texts_of(margin.frame[name]) for name in where])
+    first = ~known.duplicated()
+    position = known[first].get_indexer(rows)
+    area = np.where(position >= 0, codes[first][position], -1)
     if (area < 0).any():
-        names = ", ".join(dict.fromkeys(" ".join(rows[k]) for k in np.flatnonzero(area < 0)[:3]))
+        names = ", ".join(dict.fromkeys(" ".join(row) for row in rows[area < 0][:3]))
         what = f"{names}: no zone of the geography lies there"
         hint = "Add its zones to the geography, or leave its totals out."
         faults.add(margin.label, what, rows=np.flatnonzero(area < 0), hint=hint)
         return None
     return area
+
+
+def texts_of(values: pd.Series) -> np.ndarray:
+    """Return values as the text of their levels, object array."""
+    codes, levels = pd.factorize(values.astype(object), use_na_sentinel=False)
+    return np.array([level_text(level) for level in levels], dtype=object)[codes]
 
 
 def _categories(margin: Margin, by: list[str]) -> tuple[Margin, np.ndarray]:
@@ -264,7 +277,7 @@ def _check_reach(
     amounts = None if values is None else np.abs(np.nan_to_num(values[inside]))
     size = np.bincount(cell[inside], amounts, minlength=int(rows.max()) + 1)
     out_of_reach = np.flatnonzero((size[rows] == 0) & (margin.targets != 0))
-    labels = margin.cell_labels()
+    labels = margin.cell_labels() if len(out_of_reach) else []
     for k in out_of_reach[:SHOWN]:
         what = f"total {number(margin.targets[k], 6)}, but nobody of the sample is in it"
         hint = "Put cells together, or leave them out."

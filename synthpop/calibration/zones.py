@@ -13,9 +13,9 @@ import pandas as pd
 
 from synthpop.calibration.margins import Margin, margin_list
 from synthpop.calibration.zone_allotment import allot, persons_of
+from synthpop.calibration.zone_problem import texts_of
 from synthpop.calibration.zone_solver import WeightLimits
 from synthpop.microdata.frame.checks import as_frame, check_columns
-from synthpop.microdata.frame.codes import level_text
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import (
     ConvergenceWarning,
@@ -46,9 +46,9 @@ class ZoneHouseholds(Result):
         those of the geography, ``zone_household`` (its household ids) and ``count`` (its weights).
     controls : DataFrame
         One row per known total: margin, cell, level, geography and area (where it is a total of),
-        target, balanced (under the fractional weights), achieved (under the counts), gap
-        (achieved - target), relative_gap, band (the gap that is accepted) and within (whether it
-        is not exceeded).
+        target, balanced (under the fractional weights; missing where none were made), achieved
+        (under the counts), gap (achieved - target), relative_gap, band (the gap that is accepted)
+        and within (whether it is not exceeded).
     geography : tuple of str
         Columns of the geographies, the largest first; the last is the zone.
     seed : int
@@ -56,6 +56,8 @@ class ZoneHouseholds(Result):
         All totals that had to be met were met by the fractional weights.
     borrowed : dict
         Region of `within` without a household in the survey -> regions whose households it has.
+    kept : int, optional
+        Of `adjust_zones`: households that stay where they are.
     """
 
     survey: Survey = field(repr=False)
@@ -64,6 +66,7 @@ class ZoneHouseholds(Result):
     seed: int
     converged: bool
     borrowed: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
+    kept: int | None = None
 
     @property
     def zone(self) -> str:
@@ -108,18 +111,24 @@ class ZoneHouseholds(Result):
 
     def conflict(self) -> str:
         """Name the totals that cannot be met together, those that are missed most first."""
-        table = self.controls
-        missed = (table["balanced"] - table["target"]).abs()
+        table, nearest = self.controls, "balanced" if self.kept is None else "achieved"
+        missed = (table[nearest] - table["target"]).abs()
         order = np.argsort(-(missed / table["target"].clip(lower=1.0)).to_numpy(), kind="stable")
         worst = [
             f"{row.margin}: {row.cell} (target {number(row.target, 6)}, nearest "
-            f"{number(row.balanced, 6)})"
-            for row in table.iloc[order[:3]].itertuples()
+            f"{number(row.nearest, 6)})"
+            for row in table.assign(nearest=table[nearest]).iloc[order[:3]].itertuples()
         ]
-        return (
+        what = (
             "The weights do not meet all totals: they contradict each other, or more iterations "
-            "are needed. The households are the nearest to all of them. Missed most: "
-            f"{'; '.join(worst)}. Give an importance to totals that may be missed."
+            "are needed. The households are the nearest to all of them."
+            if self.kept is None
+            else "The households do not meet all totals: they contradict each other, or exchanges "
+            "of single households come no nearer."
+        )
+        return (
+            f"{what} Missed most: {'; '.join(worst)}. Give an importance to totals that may be "
+            "missed."
         )
 
     def borrowing(self) -> str:
@@ -145,6 +154,8 @@ class ZoneHouseholds(Result):
             f"{worst['margin']}: {worst['cell']} (target {number(worst['target'], 6)}, achieved "
             f"{number(worst['achieved'], 6)}). Seed {self.seed}."
         )
+        if self.kept is not None:
+            text += f" {count(self.kept)} households stay where they are."
         if not self.converged:
             text += f" {self.conflict()}"
         if self.borrowed:
@@ -286,7 +297,7 @@ def balance_zones(
         survey, table, items, within, Streams(seed), limits=limits,
         stop=(tolerance, max_iterations),
     )  # fmt: skip
-    frame = _households_there(survey, table, made.zone, made.household)
+    frame = households_there(survey, table, made.zone, made.household)
     achieved, balanced = made.achieved, made.balanced
     if other_zones is not None:
         shifted = other_zones.assign(
@@ -295,7 +306,7 @@ def balance_zones(
         frame = pd.concat([frame, shifted], ignore_index=True)
         achieved = np.concatenate([_cell_totals(item, frame) for item in original])
         balanced = np.full(len(achieved), np.nan)
-    controls = _with_bands(table_of_gaps(original, balanced, achieved, levels), bands)
+    controls = with_bands(table_of_gaps(original, balanced, achieved, levels), bands)
     households = Survey(frame, weight=COUNT, household=ALLOTTED)
     borrowed = names_of_regions(table, within, made.borrowed)
     result = ZoneHouseholds(households, controls, levels, seed, made.converged, borrowed)
@@ -366,7 +377,7 @@ def check_geography(
         raise InputError.of("balance zones", within, "no household lies in any zone", rows=rows)
 
 
-def _households_there(
+def households_there(
     survey: Survey, table: pd.DataFrame, zone: np.ndarray, household: np.ndarray
 ) -> pd.DataFrame:
     """Return one row per person, household and zone with the count of the household there."""
@@ -392,15 +403,10 @@ def _cell_totals(item: Margin, frame: pd.DataFrame) -> np.ndarray:
         amounts = amounts * rows[item.variable].fillna(0).to_numpy(dtype=np.float64)
     if not columns:
         return np.array([amounts.sum()])
-    sums = pd.Series(amounts).groupby([_texts(rows[name]) for name in columns]).sum()
-    cells = [_texts(item.frame[name]) for name in columns]
+    sums = pd.Series(amounts).groupby([texts_of(rows[name]) for name in columns]).sum()
+    cells = [texts_of(item.frame[name]) for name in columns]
     index = cells[0] if len(columns) == 1 else pd.MultiIndex.from_arrays(cells)
     return sums.reindex(index).fillna(0.0).to_numpy()
-
-
-def _texts(values: pd.Series) -> np.ndarray:
-    codes, levels = pd.factorize(values.astype(object), use_na_sentinel=False)
-    return np.array([level_text(level) for level in levels], dtype=object)[codes]
 
 
 def _reduced(
@@ -433,7 +439,7 @@ def _check_bands(
             faults.add("bands", f"{name}: {value!r}", hint="Give a share such as 0.02.")
 
 
-def _with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> pd.DataFrame:
+def with_bands(controls: pd.DataFrame, bands: float | Mapping[str, float]) -> pd.DataFrame:
     """Add the gap that is accepted, at least half a unit, and whether a control keeps within it."""
     share: Any = bands
     if isinstance(bands, Mapping):
@@ -454,7 +460,7 @@ def table_of_gaps(
     """
     tables = []
     for item in margins:
-        texts = {name: _texts(item.frame[name]) for name in item.columns}
+        texts = {name: texts_of(item.frame[name]) for name in item.columns}
         labels = [name + " " + text for name, text in texts.items()]
         cells: Any = labels[0] if labels else "all"
         for label in labels[1:]:

@@ -14,7 +14,7 @@ from synthpop.cli import options
 from synthpop.cli.release import release
 from synthpop.cli.run import join_files, repair_folder, run_plan
 from synthpop.microdata.formats.places import lies_below, place
-from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, OutputError
+from synthpop.microdata.messages.errors import ConvergenceWarning, Faults, InputError, OutputError
 from synthpop.microdata.messages.language import use_language
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import plural
@@ -95,6 +95,13 @@ def init(
     eu_silc: Annotated[
         bool, typer.Option("--eu-silc", help="The files D, H, R and P of EU-SILC, or one of all.")
     ] = False,
+    unweighted: Annotated[
+        bool,
+        typer.Option(
+            "--unweighted",
+            help="Every row counts 1: make the file again, with its weights as numbers.",
+        ),
+    ] = False,
 ) -> None:
     """Write a commented run file for a survey, and say what its columns were taken for.
 
@@ -123,10 +130,11 @@ def init(
         join_files(files, survey, eu_silc=eu_silc)
     frame, user_missing = read_with_kinds(survey)
     say_reading(frame)
-    profile = profile_survey(frame)
+    known: dict[str, str | None] = {"weight": None} if unweighted else {}
+    profile = profile_survey(frame, known=known)
     answers = options.asked(profile.questions)
     if answers:
-        profile = profile_survey(frame, known=answers)
+        profile = profile_survey(frame, known={**known, **answers})
     text = template_text(frame, profile, relative_path(survey, target.parent), user_missing)
     write_text(target, text)
     say(profile_table(profile))
@@ -220,18 +228,34 @@ def zones(
     seed: Annotated[
         int | None, typer.Option(help="Seed of the rounding; without one a new one, printed.")
     ] = None,
+    model: Annotated[
+        options.TravelModel | None,
+        typer.Option("--for", help="Write households.csv and persons.csv for a travel model too."),
+    ] = None,
+    columns: Annotated[
+        Path | None, typer.Option(help="TOML file with the columns and codes that it reads.")
+    ] = None,
     out: options.Out = None,
 ) -> None:
     """Put the households of a survey into zones that meet known totals, from PopulationSim's files.
 
     Writes its households, persons and summaries; without --out to FOLDER/output.
 
-    Example: synthpop zones example_calm --seed 1
+    Examples: synthpop zones example_calm --seed 1
+
+    synthpop zones example_calm --for activitysim --columns columns.toml
     """
+    from synthpop.calibration.zones import ALLOTTED
     from synthpop.microdata.formats.files import write_table
     from synthpop.microdata.formats.folder import new_folder
+    from synthpop.population.travel_models import travel_tables
     from synthpop.runfiles.populationsim import read_zone_folder
+    from synthpop.runfiles.travel_columns import read_travel_columns
 
+    if columns is not None and model is None:
+        raise InputError.of("zones", "--columns", "has no travel model", "Give one with --for.")
+    of_model = read_travel_columns(columns)
+    tables = partial(travel_tables, columns=of_model.columns, codes=of_model.codes)
     target = out or folder / "output"
     if target.exists() and any(target.iterdir()):
         raise OutputError(f"{target} has files: give another folder with --out.")
@@ -240,6 +264,9 @@ def zones(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
         with steps("zones", 4 if repop else 2) as step:
             source = step("read", read)
+            if model is not None:  # what is wrong is told before the balance
+                seed_rows, home = source.survey.frame, str(source.survey.roles.household)
+                tables(seed_rows, model, household=home, zone=source.within)
             result = step("balance", partial(source.balance, seed=seed))
             if repop:
                 source = step("read new totals", partial(read, repop=True))
@@ -249,6 +276,9 @@ def zones(
     with new_folder(target) as draft:
         for name, table in source.tables(result).items():
             write_table(table, draft / name)
+        if model is not None:
+            copies = result.persons()
+            tables(copies, model, household=ALLOTTED, zone=result.zone).write(draft)
     say(result.summary())
     say(f"Wrote {target}.")
     answer(folder=target, controls=result.controls, seed=result.seed)

@@ -31,6 +31,7 @@ MockLevels = Annotated[
     Literal["dictionary", "common"],
     typer.Option(help="Levels without labels: made up, or those that 20 records have."),
 ]
+TravelModel = Literal["activitysim", "eqasim"]
 Out = Annotated[Path | None, typer.Option(help="Folder to write to.")]
 Folder = Annotated[Path, typer.Argument(help="Folder of a population.")]
 Page = Annotated[Path | None, typer.Option(help="Page to write (HTML).")]

@@ -23,6 +23,9 @@ def release(
     sample: Annotated[
         int | None, typer.Option(help="Release so many households at random, with weights.")
     ] = None,
+    audit: Annotated[
+        Path | None, typer.Option("--audit", help="The .json of riskeval audit, to be told too.")
+    ] = None,
     language: options.Language = "en",
     ledger: LedgerFolder = None,
     facts: Facts = None,
@@ -37,6 +40,8 @@ def release(
     Examples: synthpop release synthpop-demo --format parquet --format sav
 
     synthpop release synthpop-demo --sample 500 --to teaching-file
+
+    synthpop release synthpop-demo --audit synthpop-demo-audit.json
     """
     from riskeval.ledger.consult import ledger_request
     from synthpop.cli.release_folder import ReleaseRequest, release_population
@@ -57,7 +62,7 @@ def release(
     with progress() as listener:
         request = ReleaseRequest(
             tuple(formats or ("parquet",)), sample, language, tell, listener,
-            ledger_request(ledger, others), about,
+            ledger_request(ledger, others), about, audit,
         )  # fmt: skip
         release_population(place(folder), target, request)
     files = sorted(path.name for path in target.iterdir())

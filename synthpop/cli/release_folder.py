@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from riskeval.ledger.consult import LedgerRequest
+from riskeval.auditing.stored import StoredAudit, read_audit
+from riskeval.ledger.consult import NO_LEDGER, LedgerRequest
 from riskeval.protection.release import release_file
 from riskeval.verdict.file import file_evidence
 from riskeval.verdict.verdict import ReleaseVerdict, verdict_of
@@ -34,6 +35,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.microdata import Microdata
 from synthpop.population.folders import MANIFEST
 from synthpop.population.population import Population, open_population
+from synthpop.population.run_key import read_key
 from synthpop.report.stored import FILE, load_report
 from synthpop.report.write import stored_facts, write_stored
 from synthpop.sampling.designs import SimpleRandom
@@ -59,8 +61,9 @@ class ReleaseRequest:
     language: str = "en"
     on_losses: Callable[[list[str]], None] = lambda _: None
     listener: Listener = silent
-    ledger: LedgerRequest | None = None  # asked before anything is written, and told after
+    ledger: LedgerRequest = NO_LEDGER  # asked before anything is written, and told after
     about: Mapping[str, str] = field(default_factory=dict)  # see `Passport`
+    audit: Path | None = None  # what `riskeval audit` found about the recipe
 
 
 def release_population(folder: Place | str, target: Path | str, request: ReleaseRequest) -> Path:
@@ -72,7 +75,8 @@ def release_population(folder: Place | str, target: Path | str, request: Release
 
     folder: of a population, or of replicates
     Raises OutputError: drawn without a secret key, an unknown format, a target that is there.
-        GuaranteeError: the attack finds the draws, or the ledger speaks against it.
+        GuaranteeError: the attack finds the draws; or it must not be published, by itself or beside
+        earlier ones, and no reason is given to do it all the same.
     """
     home = place(folder)
     populations = _populations(home)
@@ -89,11 +93,13 @@ def release_population(folder: Place | str, target: Path | str, request: Release
         hint = f"Give {known}."
         raise InputError.of("release", "format", f"{', '.join(unknown) or 'none'} is unknown", hint)
 
+    first_folder, first = next(iter(populations.items()))
+    audit = None if request.audit is None else _audit(request.audit, first_folder, first)
     released: list[tuple[str, Microdata]] = []
     levels: list[str] = []
 
     def write(draft: Path) -> Mapping[str, Any]:
-        notes, facts, verdicts = [], [], []
+        notes, facts, verdicts, checks = [], [], [], []
         for number, population in enumerate(populations.values(), 1):
             request.listener(Event("progress", "release", number - 1, len(populations)))
             name = "sample" if request.sample else "population"
@@ -102,9 +108,9 @@ def release_population(folder: Place | str, target: Path | str, request: Release
             notes.append(f"{name}: {_attacked(frame, population)}")
             verdicts.append(verdict_of(file_evidence(frame, [], persons=False), [],
                                        not_tried=[NO_ATTACK]))  # fmt: skip
-            if request.ledger is not None:
-                file = Microdata(frame, household=population.roles.household)
-                verdicts.append(request.ledger.consult(file, synthetic=True).verdict)
+            file = Microdata(frame, household=population.roles.household)
+            checks += request.ledger.consult(file, synthetic=True)
+            if request.ledger.folder is not None:
                 released.append((name, file))
             for ending in endings:
                 request.on_losses(losses(frame, draft / f"{name}{ending}"))
@@ -113,20 +119,23 @@ def release_population(folder: Place | str, target: Path | str, request: Release
             if number == 1:
                 dictionary = _write_dictionary(frame, draft / DICTIONARY)
                 types = types_of(frame)
-        verdict = reduce(ReleaseVerdict.beside, verdicts)
+        if audit is not None:
+            verdicts.append(verdict_of(audit.findings(), []))
+        verdict = request.ledger.allow(reduce(ReleaseVerdict.beside, verdicts), checks)
         levels.append(verdict.level)
-        first = next(iter(populations.values()))
-        rows = _write_page(home, first, draft, request, (verdict, notes))
+        with use_language(request.language):
+            of_audit = [] if audit is None else [audit.row()]
+        rows = _write_page(home, first, draft, request, (verdict, notes), of_audit)
         write_passport(draft, Passport(
             True, facts, dictionary, [str(step["type"]) for step in first.manifest.identity.recipe],
-            rows, verdict.for_others(), request.about, types, _weights(frame), request.language,
+            rows, request.ledger.told(verdict), request.about, types, _weights(frame),
+            request.language,
         ))  # fmt: skip
         request.listener(Event("end", "release", len(populations), len(populations)))
         return {"synthetic": True, "data": facts}
 
     result = write_release(Path(target), write)
     for name, file in released:
-        assert request.ledger is not None
         request.ledger.record(
             file, result, levels[0], name=f"{result.name}: {name}", synthetic=True
         )
@@ -139,6 +148,16 @@ def _populations(home: Place) -> dict[Place, Population]:
         return {home: open_population(home)}
     below = sorted((path for path in home.iterdir() if (path / MANIFEST).exists()), key=str)
     return {path: open_population(path) for path in below} or {home: open_population(home)}
+
+
+def _audit(path: Path, folder: Place, population: Population) -> StoredAudit:
+    """Read the audit of the recipe and the survey of a population."""
+    identity, known = population.manifest.identity, read_key(folder)
+    if known is None:
+        what = f"the key beside {folder} is needed to tell whether {path} is of its survey"
+        raise InputError.of("release", "audit", what, "Put run.key back.")
+    seal = partial(known[0].seal, "survey")
+    return read_audit(path, identity.recipe, lambda one: identity.survey == seal(one))
 
 
 def released_frame(population: Population, sample: int | None = None) -> pd.DataFrame:
@@ -188,19 +207,22 @@ def _weights(frame: pd.DataFrame) -> str | None:
 
 def _write_page(
     home: Place, population: Population, draft: Path, request: ReleaseRequest,
-    judged: tuple[ReleaseVerdict, list[str]],
+    judged: tuple[ReleaseVerdict, list[str]], more: Sequence[Mapping[str, str]],
 ) -> list[Mapping[str, str]]:  # fmt: skip
-    """Write the external page and the verdict, as far as something was judged; return its rows."""
+    """Write the external page and the verdict, as far as something was judged; return its rows.
+
+    more: rows beside those of the page
+    """
     verdict, notes = judged
-    rows: list[Mapping[str, str]] = []
+    rows = list(more)
     if (home / FILE).exists():
         source = load_report(home)
         source = replace(source, title=request.about.get("title", source.title))
         language = request.language
         write_stored(draft / PAGE, source, population, audience="external", language=language)
         with use_language(request.language):
-            rows = stored_facts(source, population, True)["verdicts"]
+            rows = [*stored_facts(source, population, True)["verdicts"], *more]
     else:
         notes = [NOT_JUDGED, *notes]
-    write_verdict(draft, verdict.for_others(), rows, notes)
+    write_verdict(draft, request.ledger.told(verdict), rows, notes)
     return rows

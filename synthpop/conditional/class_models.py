@@ -124,13 +124,13 @@ class PoolingOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class EarlierPooling(PoolingOptions):
-    """The pooling that another fit of the same step has chosen by cross-validation."""
+    """The pooling of another fit of the same step."""
 
     earlier: Pooling = ALONE
 
     def amount_for(self, model: Any) -> str | float | Pooling:
         """Return the earlier choice, whatever the model."""
-        return self.earlier
+        return replace(self.earlier, again=True)
 
 
 AnyPooling = str | float | PoolingOptions | None
@@ -162,12 +162,12 @@ def is_formula(predictors: Predictors) -> bool:
 
 
 def with_earlier_pooling(stage: Any, poolings: Mapping[str, Any]) -> Any:
-    """Return a step that takes over the pooling of its one model of classes, where it was chosen.
+    """Return a step that takes over the partial pooling of its one model of classes.
 
     poolings: how an earlier fit pooled strata in each part of the step; "": its model of classes
     """
     earlier = poolings.get("")
-    if not (isinstance(earlier, Pooling) and earlier.chosen in CHOICES):
+    if not (isinstance(earlier, Pooling) and earlier.kind == "partial"):
         return stage
     asked = pooling_options(stage.pooling)
     pooling = EarlierPooling(asked.amount, asked.smallest_stratum, asked.totals, earlier=earlier)

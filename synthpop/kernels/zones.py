@@ -5,6 +5,7 @@ import numpy as np
 from synthpop.microdata.runs.kernel import kernel, step
 
 LARGEST = 300.0  # of the exponent of a ratio of weights
+TOGETHER = 64  # zones whose derivatives are added up side by side
 TENURE = 8  # exchanges for which a household stays as it is after it came or left
 MET, WIDE = 0.5, 2.0  # cost of a gap: below MET a total is met; above WIDE more is tried
 FURTHER, HARDER = 12, 3.0  # how often more is tried, and how much more such a gap then weighs
@@ -15,14 +16,15 @@ def ratio(x, q, low, high, least, most):
     """Return the ratio of a new to an old weight q, its integral from 0 to x, and its slope."""
     high = min(high, most / q)
     low = min(max(low, least / q), high)
-    x = min(max(x, -LARGEST), LARGEST)
-    g = np.exp(x)
-    if g > high:
+    if high < np.inf:
         at = np.log(high)
-        return high, high - 1.0 + high * (x - at), 0.0
-    if g < low:
+        if x > at:
+            return high, high - 1.0 + high * (x - at), 0.0
+    if low > 0.0:
         at = np.log(low)
-        return low, low - 1.0 + low * (x - at), 0.0
+        if x < at:
+            return low, low - 1.0 + low * (x - at), 0.0
+    g = np.exp(min(max(x, -LARGEST), LARGEST))
     return g, g - 1.0, g
 
 
@@ -35,27 +37,46 @@ def zone_sums(
     indptr, indices, data: matrix of households by controls (CSR), (h, k); start (z, h): weight of
     each household in each zone before, 0 where it cannot live; multipliers (z, k); low, high: of
     the ratio of new to old weights; least, most: of new weights; out: achieved (z, k),
-    gram (z, k, k), value (z,).
+    gram (z, k, k), value (z,). Zones are the innermost loop: it runs over neighbours in memory.
     """
-    for z in range(len(start)):
+    n_zones, k = multipliers.shape
+    room = min(n_zones, TOGETHER)
+    lam, sums, pairs = np.empty((k, room)), np.empty((k, room)), np.empty((k, k, room))
+    x, weight, slope = np.empty(room), np.empty(room), np.empty(room)
+    for z0 in range(0, n_zones, TOGETHER):
+        n = min(TOGETHER, n_zones - z0)
+        sums[:], pairs[:] = 0.0, 0.0
+        for z in range(n):
+            for a in range(k):
+                lam[a, z] = multipliers[z0 + z, a]
         for h in range(len(indptr) - 1):
-            q = start[z, h]
-            if q == 0.0:
-                continue
-            x = 0.0
+            x[:] = 0.0
             for i in range(indptr[h], indptr[h + 1]):
-                x += data[i] * multipliers[z, indices[i]]
-            g, integral, slope = ratio(x, q, low, high, least, most)
-            value[z] += q * integral
+                row, amount = lam[indices[i]], data[i]
+                for z in range(n):
+                    x[z] += amount * row[z]
+            for z in range(n):
+                q = start[z0 + z, h]
+                weight[z], slope[z] = 0.0, 0.0
+                if q > 0.0:
+                    g, integral, of_g = ratio(x[z], q, low, high, least, most)
+                    value[z0 + z] += q * integral
+                    weight[z], slope[z] = q * g, q * of_g
             for i in range(indptr[h], indptr[h + 1]):
-                achieved[z, indices[i]] += q * g * data[i]
-                weighted = q * slope * data[i]
+                row, amount = sums[indices[i]], data[i]
+                for z in range(n):
+                    row[z] += amount * weight[z]
                 for j in range(i, indptr[h + 1]):
-                    gram[z, indices[i], indices[j]] += weighted * data[j]
-        for a in range(gram.shape[1]):  # of each pair one half was added up
-            for b in range(a):
-                both = gram[z, a, b] + gram[z, b, a]
-                gram[z, a, b], gram[z, b, a] = both, both
+                    both, of_both = amount * data[j], pairs[indices[i], indices[j]]
+                    for z in range(n):
+                        of_both[z] += both * slope[z]
+        for z in range(n):
+            for a in range(k):
+                achieved[z0 + z, a] += sums[a, z]
+                gram[z0 + z, a, a] += pairs[a, a, z]
+                for b in range(a):  # of each pair one half was added up
+                    gram[z0 + z, a, b] += pairs[a, b, z] + pairs[b, a, z]
+                    gram[z0 + z, b, a] = gram[z0 + z, a, b]
 
 
 @kernel

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from synthpop.microdata.formats.hashed import content_hash
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.runs.environment import environment
@@ -21,7 +24,7 @@ def identity_of(fitted: FittedRecipe, seed: int, scale: float, rows_per_block: i
         fit_seed=fitted.seed,
         scale=scale,
         rows_per_block=rows_per_block,
-        recipe=tuple(json_values([described(stage_to_dict(step)) for step in fitted.steps])),
+        recipe=recipe_of(fitted.steps),
         survey=origin.fingerprint,
         models=fitted.learned,
         environment=environment(),
@@ -29,6 +32,11 @@ def identity_of(fitted: FittedRecipe, seed: int, scale: float, rows_per_block: i
         replicate=None if fitted.replicate is None else json_values(fitted.replicate),
         dictionary=content_hash(origin.dictionary.to_dict()) if len(origin.dictionary) else "",
     )
+
+
+def recipe_of(steps: Sequence[object]) -> tuple[dict[str, Any], ...]:
+    """Return steps as a manifest records them."""
+    return tuple(json_values([described(stage_to_dict(step)) for step in steps]))
 
 
 def check_described(learned: object) -> None:

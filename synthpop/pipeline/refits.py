@@ -11,6 +11,7 @@ import pandas as pd
 
 from synthpop.microdata.roles.survey import Survey
 from synthpop.pipeline.fitted_recipe import FittedRecipe
+from synthpop.pipeline.identity import recipe_of
 from synthpop.stages.base import BlockStage
 from synthpop.stages.categorical import Categorical
 from synthpop.stages.components import SUM_TOLERANCE, Components
@@ -58,6 +59,16 @@ class RecipeRefits:
             parts.append((stage.label, own, tuple(x for x in known if x in columns - {*own})))
             made = (*made, *own)
         return tuple(parts)
+
+    @property
+    def recipe(self) -> tuple[object, ...]:
+        """Steps with their options, as a manifest records them."""
+        return recipe_of(self.fitted.steps)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the survey, as a manifest records it."""
+        return self.fitted.origin.fingerprint
 
     def release(self, survey: Survey, seed: int, scale: float) -> pd.DataFrame:
         """Learn the recipe again, pooled as it was, and simulate a population.

@@ -122,7 +122,7 @@ def populate_zones(
     Raises
     ------
     InputError
-        As `balance_zones`; all regions of an area are without a sample.
+        As `balance_zones`.
     OutputError
         The folder holds another run, or cannot be written.
 
@@ -396,16 +396,15 @@ class _WriteZones:
             read_record(self.root / part["file"], self.run) is not None for part in record["blocks"]
         ):
             return record
-        rows, survey = np.arange(self.survey.n_persons), self.survey
-        if self.within is not None:
-            here = survey.frame[self.within].isin(set(block.geography[self.within])).to_numpy()
-            if not here.any():
-                what = f"no household lies in {self.folders[block.number]}"
-                hint = "Leave `within` out, or name a larger geography."
-                raise InputError.of("populate zones", self.within, what, hint)
-            rows, survey = np.flatnonzero(here), survey.with_frame(survey.frame[here])
+        rows, survey, within = np.arange(self.survey.n_persons), self.survey, self.within
+        if within is not None:
+            here = survey.frame[within].isin(set(block.geography[within])).to_numpy()
+            if here.any():
+                rows, survey = np.flatnonzero(here), survey.with_frame(survey.frame[here])
+            else:  # no region of the block has a sample: all of them borrow from everywhere
+                within = None
         made = allot(
-            survey, block.geography, block.margins, self.within, self.streams,
+            survey, block.geography, block.margins, within, self.streams,
             first_zone=block.first_zone, limits=self.limits,
             stop=(TOLERANCE, MAX_ITERATIONS),
         )  # fmt: skip
@@ -414,7 +413,9 @@ class _WriteZones:
             block.margins, made.balanced, made.achieved, list(block.geography.columns)
         )
         store.write_table(1, block.number, _copies(block.geography, made))
-        borrowed = names_of_regions(block.geography, self.within, made.borrowed)
+        borrowed = names_of_regions(block.geography, within, made.borrowed)
+        if within != self.within:
+            borrowed = dict.fromkeys(block.geography[self.within].unique(), ("all regions",))
         return store.write_record(0, block.number, {
             "block": block.number,
             "state": store.write_table(0, block.number, controls),

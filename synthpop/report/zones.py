@@ -142,16 +142,8 @@ def _verdicts(controls: pd.DataFrame, copies: pd.DataFrame) -> list[dict[str, st
             )  # fmt: skip
         rows.append(verdict(title, "missed" if missed else "met", "look" if missed else "good",
                             reason, "#totals"))  # fmt: skip
-    n = int(conflicting(controls).sum())
-    reason = message("Weights meet all totals together.")
-    if n:
-        reason = message(
-            "{n} cannot be met together with the others, not even by fractional weights: the "
-            "households are the nearest to all of them, by their importance.",
-            n=plural(n, "total"),
-        )  # fmt: skip
-    rows.append(verdict("Conflicts", "found" if n else "none", "bad" if n else "good", reason,
-                        "#conflicts" if n else "#totals"))  # fmt: skip
+    if controls["balanced"].notna().any():
+        rows.append(_conflict_verdict(controls))
     share = (copies["different"] / copies["households"].clip(lower=1)).median()
     reason = message(
         "In the middle zone {share} of the households differ; the most frequent one is there "
@@ -160,6 +152,19 @@ def _verdicts(controls: pd.DataFrame, copies: pd.DataFrame) -> list[dict[str, st
     )  # fmt: skip
     rows.append(verdict("Different households", percent(float(share), 0), "none", reason, "#zones"))
     return rows
+
+
+def _conflict_verdict(controls: pd.DataFrame) -> dict[str, str]:
+    n = int(conflicting(controls).sum())
+    reason = message("Weights meet all totals together.")
+    if n:
+        reason = message(
+            "{n} cannot be met together with the others, not even by fractional weights: the "
+            "households are the nearest to all of them, by their importance.",
+            n=plural(n, "total"),
+        )  # fmt: skip
+    return verdict("Conflicts", "found" if n else "none", "bad" if n else "good", reason,
+                   "#conflicts" if n else "#totals")  # fmt: skip
 
 
 def _conflicts(controls: pd.DataFrame) -> dict[str, Any] | None:

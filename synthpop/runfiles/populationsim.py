@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from synthpop.calibration.margins import Margin
+from synthpop.calibration.zone_solver import WeightLimits
 from synthpop.calibration.zones import ZoneHouseholds, balance_zones
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.roles.survey import Survey
@@ -20,6 +21,13 @@ from synthpop.microdata.roles.survey import Survey
 HOUSEHOLD = "household_of_seed"
 CONTROL_COLUMNS = ("target", "geography", "seed_table", "importance", "control_field", "expression")
 LONGEST_EXPRESSION = 2_000
+EXPANDED = "expanded_household_ids"
+EXPANSION = {
+    "min_expansion_factor": 0.0,
+    "max_expansion_factor": np.inf,
+    "absolute_lower_bounds": 0.0,
+    "absolute_upper_bounds": np.inf,
+}
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,18 @@ class ZoneFolder:
         """Put the households of the seed into the zones (`balance_zones`)."""
         return balance_zones(
             self.survey, self.geography, self.margins, within=self.within, only=only,
-            previous=previous, seed=seed,
+            bounds=self.limits(), previous=previous, seed=seed,
         )  # fmt: skip
+
+    def limits(self) -> WeightLimits | None:
+        """Return the expansion factors and absolute bounds where they are of the zones."""
+        if self.within != self.geography.columns[-1]:
+            return None
+        low, high, least, most = (
+            self.settings.get(name, default) for name, default in EXPANSION.items()
+        )
+        limits = WeightLimits(ratio=(low, high), weight=(least, most))
+        return None if limits == WeightLimits() else limits
 
     def tables(self, result: ZoneHouseholds) -> dict[str, pd.DataFrame]:
         """Return the files that the settings ask for: households, persons and summaries by area."""
@@ -69,11 +87,15 @@ class ZoneFolder:
         tables = {}
         for kind, rows in (("households", households), ("persons", copies)):
             of_kind = wanted.get(kind, {})
-            columns = [column for column in of_kind.get("columns", []) if column in rows]
+            every = self.households if kind == "households" else self.persons
+            columns = [column for column in of_kind.get("columns", every) if column in rows]
             first = [name, *(places if kind == "households" else [])]
             tables[str(of_kind.get("filename", f"synthetic_{kind}.csv"))] = rows[
                 [*first, *(column for column in columns if column not in first)]
             ].reset_index(drop=True)
+        if EXPANDED in self.settings.get("output_tables", {}).get("tables", []):
+            key = str(self.settings["household_id_col"])
+            tables[f"final_{EXPANDED}.csv"] = households[[*places[::-1], key]]
         for area, part in result.controls.groupby(result.controls["cell"].str.partition(" ")[0]):
             wide = part.assign(id=part["cell"].str.partition(" ")[2]).pivot_table(
                 index="id", columns="margin", values=["target", "achieved"], sort=False
@@ -111,7 +133,7 @@ def read_zone_folder(
     Notes
     -----
     Expressions are parsed, never evaluated as code: comparisons, arithmetic, ``&``, ``|``, ``~``,
-    ``isin([...])``, ``between(a, b)`` and ``np.inf``.
+    ``isin([...])``, ``between(a, b)``, ``isna()``, ``notna()`` and ``np.inf``.
     """
     home, source = Path(folder) / configs, Path(folder) / data
     settings = _settings(home / "settings.yaml")
@@ -212,7 +234,9 @@ def _tables(settings: Mapping[str, Any], folder: Path, repop: bool) -> dict[str,
         items += list(settings.get("repop_input_table_list", []))
     tables = {}
     for item in items:
-        table = _read(folder / str(item["filename"]))
+        types = {name: str for name, kind in item.get("dtypes", {}).items() if kind == "str"}
+        table = _read(folder / str(item["filename"]), types)
+        table = table.drop(columns=item.get("drop_columns", []), errors="ignore")
         tables[str(item["tablename"])] = table.rename(columns=item.get("rename_columns", {}))
     absent = {"households", "persons", "geo_cross_walk"} - tables.keys()
     if absent:
@@ -221,9 +245,9 @@ def _tables(settings: Mapping[str, Any], folder: Path, repop: bool) -> dict[str,
     return tables
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _read(path: Path, types: Mapping[str, type] | None = None) -> pd.DataFrame:
     try:
-        table = pd.read_csv(path, comment="#", skip_blank_lines=True)
+        table = pd.read_csv(path, comment="#", skip_blank_lines=True, dtype=dict(types or {}))
     except FileNotFoundError:
         raise InputError.of("tables", path.name, "is not there", "Add the file.") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as problem:
@@ -276,6 +300,8 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Invert: operator.invert, ast.USub: operator.neg,
 }  # fmt: skip
 
+IS_MISSING = {"isna": True, "isnull": True, "notna": False, "notnull": False}
+
 
 def evaluate(expression: str, tables: Mapping[str, pd.DataFrame]) -> Any:
     """Evaluate an expression on columns of tables, from its tree: nothing of it runs as code.
@@ -320,6 +346,10 @@ def _value(node: ast.expr, tables: Mapping[str, pd.DataFrame]) -> Any:
             return OPERATORS[type(op)](_value(left, tables), _value(right, tables))
         case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
             return OPERATORS[type(op)](_value(operand, tables))
+        case ast.Call(func=ast.Attribute(value=of, attr=attr), args=[], keywords=[]) if (
+            attr in IS_MISSING
+        ):
+            return pd.isna(_value(of, tables)) == IS_MISSING[attr]
         case ast.Call(func=ast.Attribute(value=of, attr="isin"), args=[values], keywords=[]):
             return np.isin(_value(of, tables), _value(values, tables))
         case ast.Call(func=ast.Attribute(value=of, attr="between"), args=[a, b], keywords=[]):

@@ -16,7 +16,7 @@ from synthpop.calibration.margins import Margin, margin_list
 from synthpop.microdata.formats.tomlfile import Table, validate
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.pipeline.fingerprint import margin_to_dict, stage_to_dict
-from synthpop.runfiles.tables import MarginInput
+from synthpop.runfiles.tables import READING, MarginInput, MarginOfFile
 from synthpop.stages.registry import STAGES
 
 
@@ -103,10 +103,10 @@ def stage_table(stage: Any) -> dict[str, Any]:
 def margin_table(margin: Margin) -> dict[str, Any]:
     """Return a margin as a run file has it: with the file or the cells of its table."""
     options = margin_to_dict(margin)
-    table = {key: value for key, value in options.items() if key in MarginInput.model_fields}
-    file = getattr(margin, "file", None)
-    if file is not None:
-        return {"file": file, **table}
+    known = MarginInput.model_fields.keys() - READING
+    table = {key: value for key, value in options.items() if key in known}
+    if isinstance(margin, MarginOfFile) and margin.file is not None:
+        return {"file": margin.file, **table, **margin.reading}
     cells = [
         {str(name): _native(value) for name, value in cell.items() if not pd.isna(value)}
         for cell in margin.frame.astype(object).to_dict("records")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as data_field
 from pathlib import Path
@@ -11,11 +12,13 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from synthpop.calibration.margins import Margin
-from synthpop.microdata.formats.files import read_table
+from synthpop.calibration.total_files import read_totals
 from synthpop.microdata.formats.tomlfile import Table
 from synthpop.microdata.runs.fileinput import FileInput
 from synthpop.pipeline.fingerprint import margin_to_dict
 from synthpop.pipeline.fitted import ROWS_PER_BLOCK
+
+READING = {"columns", "codes", "where", "wide"}  # keys of a margin that say how its file is read
 
 
 class SurveyInput(FileInput):
@@ -66,7 +69,8 @@ class MarginInput(Table):
 
     Known totals are in a ``file``, or in the run file itself: ``table`` is the total of everybody
     or a list of cells, such as ``[{sex = "f", total = 510}, {sex = "m", total = 490}]``; a key
-    that is left out of a cell stands for a missing value.
+    that is left out of a cell stands for a missing value. ``columns``, ``codes``, ``where`` and
+    ``wide`` say how a file becomes such cells (a table in wide form, SDMX): see `read_totals`.
     """
 
     file: str | None = None
@@ -77,35 +81,44 @@ class MarginInput(Table):
     variable: str | None = None
     size: float | None = Field(default=None, gt=0)
     name: str | None = None
+    columns: dict[str, str] | None = None
+    codes: dict[str, dict[str, Any]] | None = None
+    where: dict[str, Any] | None = None
+    wide: dict[str, dict[str, Any]] | None = None
 
     @model_validator(mode="after")
     def _one_table(self) -> MarginInput:
         if (self.file is None) == (self.table is None):
             raise ValueError("needs file or table: give exactly one of them")
+        if self.file is None and self.model_dump(include=READING, exclude_none=True):
+            raise ValueError("columns, codes, where and wide are of a file")
         return self
 
     def margin(self, folder: Path) -> MarginOfFile:
         """Return the margin; paths start at the folder of the run file."""
+        reading = self.model_dump(include=READING, exclude_none=True)
         if self.file is not None:
-            table: Any = read_table(folder / self.file)
+            table: Any = read_totals(folder / self.file, **reading, total=self.total)
         elif isinstance(self.table, list):
             table = pd.DataFrame(self.table)
         else:
             table = self.table
-        options = self.model_dump(exclude={"file", "table"})
-        return MarginOfFile(table, **options, file=self.file)
+        options = self.model_dump(exclude={"file", "table", *READING})
+        return MarginOfFile(table, **options, file=self.file, reading=reading)
 
 
 @dataclass(frozen=True, eq=False)
 class MarginOfFile(Margin):
-    """A margin that knows the file that its table came from, as the run file names it."""
+    """A margin that knows its file as the run file names it, and how it is read."""
 
     file: str | None = data_field(default=None, kw_only=True)
+    reading: Mapping[str, Any] = data_field(default_factory=dict, kw_only=True)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MarginOfFile):
             return NotImplemented
-        return self.file == other.file and margin_to_dict(self) == margin_to_dict(other)
+        same_file = self.file == other.file and self.reading == other.reading
+        return same_file and margin_to_dict(self) == margin_to_dict(other)
 
     __hash__ = None  # type: ignore[assignment]
 

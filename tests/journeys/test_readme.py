@@ -281,6 +281,7 @@ NOT_RUN = {
     **{
         (name, "csv"): "works on the frame, which spss has with labels"
         for name in (
+            "riskeval.audit(pipeline, survey)",
             "riskeval.search_plans",
             "riskeval.utility.information_loss",
             "synthpop.mock(frame)",

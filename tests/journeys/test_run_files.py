@@ -69,11 +69,24 @@ def calibrated(it: Journey) -> Tables:
     return {"calibrate": {"margin": [total(it, "rb090")]}}
 
 
+def wide_file(it: Journey, areas: pd.DataFrame) -> Tables:
+    """Women by area in a file with a column for them, of two years; areas: GEO and share."""
+    women = pd.DataFrame(cells(it, "db040", "rb090")).query("rb090 == 'female'")
+    table = areas.merge(women, on="db040")
+    table = table.assign(F=table["total"] * table["share"])[["GEO", "F"]]
+    both = pd.concat([table.assign(YEAR=2025), table.assign(YEAR=2020, F=1.0)])
+    both.to_csv(it.folder / "wide.csv", index=False)
+    return {"file": "wide.csv", "where": {"YEAR": 2025}, "wide": {"F": {"rb090": "F"}},
+            "codes": {"rb090": {"F": "female"}}, "importance": 0.1}  # fmt: skip
+
+
 def margins(it: Journey) -> Tables:
     """Known totals of each kind, one in a file whose column of totals has another name."""
     pd.DataFrame(cells(it, "rb090")).rename(columns={"total": "persons"}).to_csv(
         it.folder / "totals.csv", index=False
     )
+    regions = pd.DataFrame(cells(it, "db040")).assign(GEO=lambda t: t["db040"], share=1.0)
+    regions = regions[["db040", "GEO", "share"]]
     income = float(it.survey.weights @ it.survey.frame["netIncome"].fillna(0).astype(float))
     shares = [{**cell, "total": cell["total"] / 12_069} for cell in cells(it, "pb220a")]
     tables = [
@@ -81,6 +94,7 @@ def margins(it: Journey) -> Tables:
         total(it, "db040", level="household", importance=0.5),
         {"table": income, "variable": "netIncome", "name": "income", "importance": 0.1},
         {"table": shares, "size": 12_069, "importance": 0.1},
+        {**wide_file(it, regions), "columns": {"GEO": "db040"}},
     ]
     return {"calibrate": {"margin": tables}}
 
@@ -130,6 +144,10 @@ def zoned(it: Journey) -> Tables:
         {"file": "homes.csv", "total": "homes", "level": "household", "name": "homes"},
         {**old, "name": "sum of ages"},
         {"table": [{"rb090": "male", "total": 0.5}], "size": 12_069, "importance": 0.1},
+        {
+            **wide_file(it, table[["db040"]].assign(GEO=table["zone"], share=0.5)),
+            "columns": {"GEO": "zone"},
+        },
     ]
     options = {
         "geography": "zones.csv", "within": "db040", "households": "survey", "ratio": [0.0, 50.0],
@@ -288,7 +306,7 @@ NOT_RUN = {
 }
 """Block, recipe and source that are not run -> the reason."""
 RUN = [(name, *cell) for name in BLOCKS for cell in CELLS if (name, *cell) not in NOT_RUN]
-WITH_PAGE = {"risk", "zones", "risk options", "persons alone", "run options", "report"}
+WITH_PAGE = {"risk", "zones", "risk options", "run options", "report"}
 TOTALS_WITH_PAGE = ("known totals, scaled", "minimal", "csv")
 """Blocks that are run by the command, with its page; the others without it."""
 

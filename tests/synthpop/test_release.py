@@ -132,6 +132,22 @@ def test_a_release_that_is_found_is_not_written(made: Path, tmp_path: Path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
 
 
+def test_a_population_that_must_not_be_published_goes_out_with_a_reason_only(tmp_path) -> None:
+    survey = small_survey()
+    addresses = [f"p{number}@example.org" for number in range(len(survey.frame))]
+    survey = Survey(survey.frame.assign(email=addresses), **ROLES)
+    Pipeline([Structure(["age", "email"])]).fit(survey, seed=2).simulate(out=tmp_path / "p")
+    done = call("release", tmp_path / "p", "--to", "out", cwd=tmp_path)
+    assert done.returncode == 1
+    for part in ("Do not publish this file", "email", "despite=REASON", "Nothing was written"):
+        assert part in " ".join(done.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["p"]
+    done = call("release", tmp_path / "p", "--to", "out", "--fact", "despite=tests", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert (verdict["level"], verdict["despite"]) == ("do not publish", "tests")
+
+
 def test_faulty_requests_write_nothing(made: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="docx is unknown"):
         release_population(made / "p", tmp_path / "out", ReleaseRequest(formats=("docx",)))

@@ -29,7 +29,7 @@ k is given, or chosen by cross-validation (`synthpop.conditional.pooling.choose`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -135,6 +135,8 @@ class Pooling(PoolingChoice):
     way: str = "effects"  # "effects", "cells" or "mixture", as above
     # shrinkage of class totals of small strata; 0: they have their own (`class_totals`)
     totals: float = 0.0
+    # taken over from another fit of the same step: all is fitted to a coarser tolerance
+    again: bool = field(default=False, compare=False)
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; "infinite" where an amount has no bound."""

@@ -24,7 +24,6 @@ from synthpop.conditional.design import (
 from synthpop.conditional.fallback import FallbackSequence, ModelDesign, uses_strata
 from synthpop.conditional.pooling import ridge_effects
 from synthpop.conditional.pooling.choose import (
-    CHOICES,
     CROSS_VALIDATED,
     GRID,
     ONE_STANDARD_ERROR,
@@ -86,6 +85,7 @@ def fit_partial(
     """
     way = way_of(model)
     asked: tuple[tuple[int, ...], ...] = ()
+    again = isinstance(amount, Pooling) and amount.again
     if way == "effects" and isinstance(amount, (str, Pooling)):
         asked = pair_terms(design.digits.shape[1]) if pairs is None else tuple(pairs)
     tables = number_classes(design.digits, design.weights, design.numbers)
@@ -97,12 +97,12 @@ def fit_partial(
         pooling = choose_pooling(model, design, enough, seed, wanted, choice=amount)
     else:
         pooling = Pooling("partial", float(amount), way=way)
-    pooling = replace(pooling, left_out=len(asked) - len(wanted))
+    if not again:
+        pooling = replace(pooling, left_out=len(asked) - len(wanted))
     if not wanted:
         pooling = replace(pooling, pairs=np.inf)
     if way == "effects":
-        is_repeated = isinstance(amount, Pooling) and amount.chosen in CHOICES
-        tolerance = REPEATED if is_repeated else TOLERANCE
+        tolerance = REPEATED if again else TOLERANCE
         return fit_with_effects(design, marginals, enough, pooling, wanted, tolerance)
     return fit_mixed(model, design, marginals, enough, seed, pooling)
 

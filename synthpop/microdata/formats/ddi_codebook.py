@@ -67,6 +67,8 @@ def _study(root: ET.Element, passport: Any) -> None:
         _add(info, "notes", f"{row['what']}: {row['word']}. {row['reason']}", type="judgement")
     if passport.verdict.get("level"):
         _add(info, "notes", passport.verdict["level"], type="verdict")
+    if passport.verdict.get("despite"):
+        _add(info, "notes", passport.verdict["despite"], type="released all the same")
     method = _add(study, "method")
     for step in passport.method:
         _add(method, "notes", step, type="processing")

@@ -69,7 +69,7 @@ class Passport:
     judged : sequence of mappings
         What the page judges: what, word, reason.
     verdict : mapping
-        Level, evidence, met and not_tried, as `verdict.json` has it.
+        Level, evidence, met and not_tried, and despite, as `verdict.json` has it.
     about : mapping
         Of `ABOUT`; what is absent is told as absent.
     types : mapping
@@ -322,6 +322,8 @@ def _verdict(passport: Passport) -> list[str]:
     for name, title in (("met", "Met: {names}."), ("not_tried", "Not tried: {names}.")):
         if verdict.get(name):
             found.append(message(title, names=join(verdict[name])))
+    if verdict.get("despite"):
+        found.append(message("It was released all the same: {reason}.", reason=verdict["despite"]))
     return found
 
 

@@ -54,7 +54,7 @@ Facts = Annotated[
     typer.Option(
         "--fact", help="What the release tells, as licence=TEXT; title, description, citation, "
         "publisher. What the ledger keeps: recipients, recodings, randomness, wave (time of the "
-        "data), date, despite (reason to release although it objects)."
+        "data), date. despite: reason to release although the verdict or the ledger objects."
     ),
 ]  # fmt: skip
 OBJECTION = 3

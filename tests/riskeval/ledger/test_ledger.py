@@ -391,3 +391,28 @@ def test_a_later_wave_in_which_all_grow_older_tells_nothing_more(tmp_path: Path)
     check = ledger.check(shuffled(later), keys=KEYS, household="db030", wave="2026", k=K)
     assert int(check.below.sum()) == int(check.below_alone.sum())
     assert check.verdict.level == "no objection found by what was tried", check.summary()
+
+
+def test_persons_of_all_regions_who_are_rare_together_are_all_named(tmp_path: Path) -> None:
+    """About 900 persons drawn from everywhere, of whom hardly any key combination is frequent."""
+    frame = load_demo_survey().frame
+    homes = np.random.default_rng(784).permutation(frame["db030"].unique())[:400]
+    people = frame[frame["db030"].isin(homes)].drop(columns="pid").reset_index(drop=True)
+    keys = ["db040", "age", "pl030", "pe040"]
+    for name in keys[2:]:
+        people[name] = people[name].cat.add_categories("child").fillna("child")
+    one, other = (
+        local_suppression(people, keys, k=K, importance=order).data
+        for order in ([1, 2, 3, 4], [4, 3, 2, 1])
+    )
+    rows = [
+        list(file[keys].astype(object).where(file[keys].notna(), None).itertuples(index=False))
+        for file in (one, other)
+    ]
+    together = naive_below(filled(*rows))
+    assert together > 0.85 * len(people)
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.add(shuffled(one), "first", keys=keys, household="db030")
+    check = ledger.check(shuffled(other), keys=keys, household="db030", k=K)
+    assert int(check.below_alone.sum()) == 0
+    assert int(check.below.sum()) == together

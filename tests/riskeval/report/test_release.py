@@ -10,16 +10,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from riskeval import ProtectionSession
+from riskeval import ProtectionSession, ReleaseFacts
 from riskeval.attacks.guessed_seeds import guessed_seeds
 from riskeval.cli import main
+from riskeval.ledger.consult import LedgerRequest
 from riskeval.report.release import release_session
 from synthpop.microdata.formats.key_file import read_key_file
-from synthpop.microdata.messages.errors import InputError, OutputError
+from synthpop.microdata.messages.errors import GuaranteeError, InputError, OutputError
 from tests import console
 from tests.small import small_frame
 
 call = partial(console.call, main)
+ALL_THE_SAME = LedgerRequest(facts=ReleaseFacts(despite="a contract"))
 PLAN = """
 [data]
 file = "survey.parquet"
@@ -116,7 +118,7 @@ def test_a_saved_session_is_released(tmp_path: Path) -> None:
     job = session()
     job.pram("status")
     job.save(tmp_path / "job")
-    done = call("release", "job", "--to", "out", cwd=tmp_path)
+    done = call("release", "job", "--to", "out", "--fact", "despite=a contract", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(pd.read_parquet(tmp_path / "out" / "protected.parquet")) == len(small_frame(80))
     for path in (tmp_path / "out").iterdir():
@@ -129,7 +131,7 @@ def test_formats_and_targets_are_checked_before_anything_is_written(tmp_path: Pa
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
     with pytest.raises(OutputError, match="exists already"):
-        release_session(session(), tmp_path / "there")
+        release_session(session(), tmp_path / "there", ledger=ALL_THE_SAME)
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
@@ -139,12 +141,40 @@ def test_what_fails_leaves_nothing(tmp_path: Path, monkeypatch) -> None:
 
     monkeypatch.setattr("riskeval.report.release.write_passport", failing)
     with pytest.raises(OutputError, match="no room"):
-        release_session(session(), tmp_path / "out")
+        release_session(session(), tmp_path / "out", ledger=ALL_THE_SAME)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_must_not_be_published_goes_out_with_a_reason_only(tmp_path: Path) -> None:
+    job = session()  # every income stands unchanged in the file
+    job.save(tmp_path / "job")
+    refused = call("release", "job", "--to", "out", "--ledger", "L", cwd=tmp_path)
+    assert refused.returncode == 1
+    for part in ("Do not publish this file", "income", "despite=REASON", "Nothing was written"):
+        assert part in " ".join(refused.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["job"]
+    empty = call("release", "job", "--to", "out", "--fact", "despite= ", cwd=tmp_path)
+    assert "gives no reason" in empty.stderr
+    release_session(job, tmp_path / "out", ledger=ALL_THE_SAME)
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert (verdict["level"], verdict["despite"]) == ("do not publish", "a contract")
+    for name in ("README.md", "ddi-codebook.xml"):
+        assert "a contract" in (tmp_path / "out" / name).read_text()
+    with pytest.raises(GuaranteeError, match="Do not publish this file"):
+        release_session(job, tmp_path / "second")
+
+
+def test_no_reason_is_kept_where_nothing_speaks_against_the_release(tmp_path: Path) -> None:
+    job = ProtectionSession(small_frame(80)[["region"]], keys=["region"])
+    release_session(job, tmp_path / "out", ledger=ALL_THE_SAME)
+    verdict = json.loads((tmp_path / "out" / "verdict.json").read_text())
+    assert verdict["level"] != "do not publish"
+    assert "despite" not in verdict
+
+
 def test_an_order_that_is_kept_is_told(tmp_path: Path) -> None:
-    release_session(session(), tmp_path / "out", order="keep", language="de")
+    options = {"order": "keep", "language": "de", "ledger": ALL_THE_SAME}
+    release_session(session(), tmp_path / "out", **options)
     notes = json.loads((tmp_path / "out" / "verdict.json").read_text())["notes"]
     assert "order of the records is that of the source" in notes[1]
     assert 'lang="de"' in (tmp_path / "out" / "page.html").read_text()

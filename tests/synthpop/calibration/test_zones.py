@@ -456,3 +456,33 @@ def with_zeros(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Totals of zero for categories that nobody of an area is in."""
     wide = table.pivot_table(index=by[0], columns=by[1], values="total", fill_value=0.0)
     return wide.stack().rename("total").reset_index()
+
+
+def test_a_total_out_of_reach_of_the_bounds_leaves_the_others_met() -> None:
+    home = np.arange(30)
+    frame = pd.DataFrame({"hid": home, "w": 20.0, "alone": home < 5})
+    zones = pd.DataFrame({"zone": ["a"]})
+    homes = Margin(zones.assign(total=900.0), level="household")
+    alone = Margin(zones.assign(alone=True, total=400.0), level="household", importance=1000.0)
+    result = balance_zones(
+        Survey(frame, weight="w", household="hid"), zones, [homes, alone], bounds=(0.8, 2), seed=1
+    )
+    assert result.converged
+    assert result.controls["balanced"].tolist() == pytest.approx([900.0, 200.0], rel=1e-4)
+    assert result.controls["achieved"].tolist() == [900.0, 200.0]  # five households, twice 20
+
+
+def test_existing_weights_are_kept_where_that_is_asked() -> None:
+    """With both limits at 1 the weights of the survey are the counts, and totals are only told."""
+    rng = np.random.default_rng(7)
+    weights = rng.integers(1, 30, 40).astype(float)
+    frame = pd.DataFrame({"hid": np.arange(40), "w": weights, "old": rng.integers(0, 2, 40)})
+    old = Margin(pd.DataFrame({"zone": ["a"], "old": [1], "total": [10.0]}), importance=1000.0)
+    homes = Margin(pd.DataFrame({"zone": ["a"], "total": [weights.sum()]}), level="household")
+    result = balance_zones(
+        Survey(frame, weight="w", household="hid"), pd.DataFrame({"zone": ["a"]}), [homes, old],
+        bounds=(1, 1), seed=1,
+    )  # fmt: skip
+    made = result.survey.frame.set_index("hid")["count"]
+    assert made.reindex(np.arange(40)).tolist() == weights.tolist()
+    assert result.controls["achieved"].tolist()[1] == weights[frame["old"] == 1].sum()

@@ -16,6 +16,7 @@ from synthpop import (
     Derive,
     Margin,
     Pipeline,
+    PoolingOptions,
     Structure,
     Survey,
     write_report,
@@ -260,3 +261,14 @@ def test_faults() -> None:
     torn = small_frame(150).assign(town=lambda f: np.arange(len(f)) // 3, country=1)
     with pytest.raises(InputError, match="differs between the members"):
         small_fit(torn, psu="town", design_strata="country").replicates(2, refit="bootstrap")
+
+
+def test_pooling_that_is_given_is_fitted_again_to_the_coarser_tolerance() -> None:
+    given = PoolingOptions(100.0, pairs=300.0)
+    step = Categorical("status", predictors=["age_class", "sex"], pooling=given)
+    fitted = Pipeline([*STAGES[:2], step]).fit(Survey(small_frame(150), **ROLES), seed=1)
+    again, same = (fitted.refit(fitted.survey, same_pooling=flag) for flag in (False, True))
+    sequences = [one.models[-1].sequence for one in (fitted, again, same)]
+    assert sequences[0].pooled.sweeps == sequences[1].pooled.sweeps > sequences[2].pooled.sweeps
+    assert sequences[2].pooling == sequences[0].pooling
+    assert sequences[2].pooled.gap < 1e-4

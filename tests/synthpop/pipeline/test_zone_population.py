@@ -181,3 +181,21 @@ def test_what_cannot_be_met_is_told_in_words(tmp_path: Path) -> None:
     plain = Pipeline([Structure(["sex"])]).fit(sample(), seed=1).simulate()
     with pytest.raises(InputError, match="has no zones"):
         controls_of(plain)
+
+
+def test_areas_without_a_sample_borrow_and_the_record_says_from_whom(tmp_path: Path) -> None:
+    """A region borrows inside of its area; an area without any sample from everywhere."""
+    frame = sample().frame.query("region != 'west'").assign(part=lambda t: t["region"].astype(str))
+    survey = Survey(frame, weight="w", household="hid")
+    zones = pd.DataFrame({
+        "area": ["east", "east", "east", "far", "far"], "part": ["north", "south", "new", "x", "y"],
+        "zone": ["n", "s", "e", "x1", "y1"],
+    })  # fmt: skip
+    homes = Margin(zones[["zone"]].assign(total=[40, 30, 25, 20, 10]), level="household")
+    area = Margin(pd.DataFrame({"area": ["east", "far"], "total": [230, 70]}), importance=1000.0)
+    made = populate_zones(survey, zones, [homes, area], tmp_path / "out", within="part", seed=1)
+    assert (controls_of(made)["gap"] == 0).all()
+    notes = {note.stratum: note.what for note in made.manifest.fallbacks}
+    assert set(notes) == {"new", "x", "y"}
+    assert "north" in notes["new"] or "south" in notes["new"]
+    assert "all regions" in notes["x"]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from synthpop import Margin, Survey, populate_zones, write_zones, zone_copies
-from synthpop.calibration import balance_zones
+from synthpop.calibration import adjust_zones, balance_zones
 from synthpop.microdata.messages.errors import InputError
 
 ZONES = pd.DataFrame({"zone": ["a", "b"]})
@@ -85,3 +85,14 @@ def test_places_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(InputError, match=what):
             page_of(tmp_path, [11, 12], places=places)
+
+
+def test_nothing_is_said_of_conflicts_where_no_weights_were_made(tmp_path: Path) -> None:
+    """Of an adjusted population, and of zones done anew, it is not known whether totals agree."""
+    made = balance_zones(SURVEY, ZONES, HOMES, seed=1).persons()
+    people = Margin(ZONES.assign(total=[40, 12]), importance=10.0, name="people")
+    adjusted = adjust_zones(made, ZONES, people, household="zone_household", seed=1)
+    page = write_zones(tmp_path / "zones.html", adjusted).read_text(encoding="utf-8")
+    assert "Weights meet all totals together." not in page
+    assert "fractional weights" not in page
+    assert "of 2 are missed" in page

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.populationsim import invent
 from synthpop.cli import app
 from synthpop.microdata.messages.errors import InputError
 from synthpop.runfiles.populationsim import evaluate, read_zone_folder
@@ -31,6 +32,7 @@ input_table_list:
   - {tablename: geo_cross_walk, filename: walk.csv}
   - {tablename: TAZ_control_data, filename: taz.csv}
   - {tablename: REGION_control_data, filename: region.csv}
+output_tables: {action: include, tables: [expanded_household_ids]}
 output_synthetic_population:
   household_id: household_id
   households: {filename: synthetic_households.csv, columns: [NP]}
@@ -77,6 +79,10 @@ def test_a_folder_is_balanced_and_written_by_the_command(tmp_path: Path) -> None
     persons = pd.read_csv(folder / "output" / "synthetic_persons.csv")
     assert households["TAZ"].value_counts().to_dict() == {10: 50, 11: 70, 20: 90}
     assert set(households.columns) == {"household_id", "REGION", "PUMA", "TAZ", "NP"}
+    expanded = pd.read_csv(folder / "output" / "final_expanded_household_ids.csv")
+    assert expanded.columns.tolist() == ["TAZ", "PUMA", "REGION", "hh_id"]
+    seed = pd.read_csv(folder / "data" / "h.csv").set_index("SERIALNO")["NP"]
+    assert expanded["hh_id"].map(seed).tolist() == households["NP"].tolist()
     alone = households[households["NP"] == 1].groupby("TAZ").size()
     assert alone.to_dict() == {10: 20, 20: 30}
     assert persons.groupby("household_id").size().tolist() == households["NP"].tolist()
@@ -180,3 +186,80 @@ def test_of_totals_that_contradict_each_other_the_important_ones_are_met() -> No
         assert gaps[importance]["num_hh"] == 0
     assert gaps[1_000.0][students] > 400
     assert gaps[10_000_000.0][students] <= 10
+
+
+def test_a_travel_model_gets_its_tables_too(tmp_path: Path) -> None:
+    folder = small_folder(tmp_path / "run")
+    homes, persons = (pd.read_csv(folder / "data" / f"{name}.csv") for name in "hp")
+    homes.assign(HINC=30_000, HHT=4, VEH=1).to_csv(folder / "data" / "h.csv", index=False)
+    persons.assign(sex="f", ESR=6, SCH="no").to_csv(folder / "data" / "p.csv", index=False)
+    file = tmp_path / "columns.toml"
+    file.write_text(
+        '[columns]\nage = "AGE"\nincome = "HINC"\nauto_ownership = "VEH"\npemploy = "ESR"\n'
+        'pstudent = "SCH"\n[codes.sex]\nf = 2\n[codes.pemploy]\n6 = 3\n[codes.pstudent]\nno = 3\n'
+    )
+    call = ["zones", str(folder), "--seed", "1", "--for", "activitysim"]
+    outcome = CliRunner().invoke(app, call)
+    assert "income" in str(outcome.exception)  # what is absent is told, and nothing written
+    assert not (folder / "output").exists()
+    outcome = CliRunner().invoke(app, [*call, "--columns", str(file)])
+    assert outcome.exit_code == 0, outcome.output
+    written = pd.read_csv(folder / "output" / "households.csv")
+    assert written["home_zone_id"].value_counts().to_dict() == {10: 50, 11: 70, 20: 90}
+    members = pd.read_csv(folder / "output" / "persons.csv")
+    assert members.groupby("household_id").size().tolist() == written["hhsize"].tolist()
+    assert set(members["ptype"]) == {4, 5, 7, 8}
+    outcome = CliRunner().invoke(app, ["zones", str(folder), "--columns", str(file)])
+    assert "--for" in str(outcome.exception)
+
+
+def test_expansion_factors_hold_where_they_are_of_the_zones(tmp_path: Path) -> None:
+    """As in the example of survey weighting: the seed geography is the zone."""
+    settings = (
+        SETTINGS.replace("[REGION, PUMA, TAZ]", "[REGION, PUMA]")
+        .split("output_synthetic_population")[0]
+        .replace("TAZ_control_data, filename: taz", "PUMA_control_data, filename: puma")
+        .replace("filename: p.csv,", "filename: p.csv, dtypes: {COMM: str}, drop_columns: [X],")
+    )  # fmt: skip
+    controls = CONTROLS.replace("TAZ", "PUMA").replace(
+        "old,REGION,persons,500,OLD,persons.AGE >= 65",
+        "silent,PUMA,persons,1000,SILENT,persons.COMM.isna()",
+    )
+    folder = small_folder(tmp_path / "run", controls, settings)
+    persons = pd.read_csv(folder / "data" / "p.csv")
+    persons = persons.assign(COMM=np.where(persons["AGE"] < 16, None, "01"), X=1)
+    persons.to_csv(folder / "data" / "p.csv", index=False)
+    totals = pd.DataFrame({"PUMA": [1, 2], "HH": 900, "ALONE": [400, 300], "SILENT": 350})
+    totals.to_csv(folder / "data" / "puma.csv", index=False)
+    free = read_zone_folder(folder)
+    assert free.limits() is None
+    assert set(free.persons["COMM"].dropna()) == {"01"}
+    assert "X" not in free.persons
+    factors = {"min_expansion_factor": 0.8, "max_expansion_factor": 2}
+    bounds = {"absolute_lower_bounds": 25, "absolute_upper_bounds": 38}
+    least, most = [], []
+    for more in ({}, factors, {**factors, **bounds}):
+        result = replace(free, settings={**free.settings, **more}).balance(seed=1)
+        counts = result.survey.household_weights
+        least.append(counts.min())
+        most.append(counts.max())
+        assert (result.controls["gap"][result.controls["margin"] == "num_hh"] == 0).all()
+    assert least[0] < 16 <= least[1] < 25 <= least[2]
+    assert most[0] > 40 >= most[1] > 38 >= most[2]
+    assert set(free.tables(result)["synthetic_households.csv"]) >= {"REGION", "PUMA", "NP"}
+
+
+def test_a_folder_of_the_shape_of_calm_is_met_control_by_control(tmp_path: Path) -> None:
+    """31 controls at three geographies that one population meets, from a seed of one in twenty."""
+    invent(tmp_path / "calm", 40)
+    outcome = CliRunner().invoke(app, ["zones", str(tmp_path / "calm"), "--seed", "1"])
+    assert outcome.exit_code == 0, outcome.output
+    gaps = {}
+    for area, areas in (("TAZ", 40), ("TRACT", 5), ("REGION", 1)):
+        table = pd.read_csv(tmp_path / "calm" / "output" / f"final_summary_{area}.csv")
+        assert len(table) == areas
+        for name in table.columns[table.columns.str.endswith("_diff")]:
+            gaps[name.removesuffix("_diff")] = table[name].abs().max()
+    assert len(gaps) == 31
+    assert all(not gap for name, gap in gaps.items() if not name.startswith(("OSUTAG", "OCCP")))
+    assert max(gaps.values()) <= 1  # students of zones and occupations of the region

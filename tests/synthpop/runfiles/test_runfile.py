@@ -239,8 +239,14 @@ def test_zones_of_a_run_file(runfile, tmp_path) -> None:
     table = """
 [zones]
 geography = "zones.csv"
-margin = [{table = [{zone = "a", total = 200}, {zone = "b", total = 300}], level = "household"}]
+[[zones.margin]]
+file = "homes.csv"
+level = "household"
+total = "n"
+columns = {GEO = "zone"}
+where = {Y = 2025}
 """
+    (tmp_path / "homes.csv").write_text("GEO,Y,n\na,2025,200\nb,2025,300\nb,2020,9\n", "utf-8")
     runfile.write_text(TEXT + table, encoding="utf-8")
     plan = load_runfile(runfile)
     assert plan.zones is not None
