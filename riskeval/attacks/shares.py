@@ -103,10 +103,10 @@ class Excess:
 
     def stretch(self, n_attacks: int) -> float:
         """Return how much wider the interval is as one of so many attacks."""
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
         one, family = (
-            float(norm.ppf((1 + corrected(self.confidence, self.n_tests * n)) / 2))
+            float(ndtri((1 + corrected(self.confidence, self.n_tests * n)) / 2))
             for n in (1, n_attacks)
         )
         return family / one
@@ -190,14 +190,15 @@ def auc(
     >>> area, round(low, 2), high
     (1.0, 0.39, 1.0)
     """
-    from scipy.stats import norm, rankdata
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
 
     n, m = len(members), len(others)
     both = rankdata(np.concatenate([members, others]))
     above = (both[:n] - rankdata(members)) / m
     below = 1 - (both[n:] - rankdata(others)) / n
     area = float(above.mean())
-    z = float(norm.ppf((1 + confidence) / 2))
+    z = float(ndtri((1 + confidence) / 2))
     variance = 0.0
     if min(n, m) >= FEW:
         variance = variance_of_mean(above, clusters[0]) + variance_of_mean(below, clusters[1])

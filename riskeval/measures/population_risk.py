@@ -32,7 +32,7 @@ from synthpop.microdata.messages.text import number, percent, plural
 from synthpop.microdata.roles.microdata import Microdata, as_file
 from synthpop.microdata.statistics.streams import Streams, resolve_seed
 
-MODEL_BIAS, FEWER, MORE = 0.15, 0.5, 0.6
+MODEL_BIAS, FEWER, MORE = 0.15, 0.5, 0.7
 """Median of the logarithm by which the model misses the persons of rare keys, and its spread below
 and above, as seen on populations that are known whole (`python -m benchmarks.population_risk`)."""
 COLUMNS = ["intruder", "assumption", "expected", "lower", "upper", "highest"]
@@ -137,9 +137,9 @@ def population_risk(
        latent class model (`latent_classes.share_draws`); with weights from a pseudo-posterior. At
        most 10,000 records, drawn at random, are fitted.
     2. Each draw is multiplied by a factor whose logarithm has median 0.15 and the scores of a
-       normal distribution with standard deviation 0.5 below and 0.6 above it, the error of the
+       normal distribution with standard deviation 0.5 below and 0.7 above it, the error of the
        model on populations that are known whole; for a key with f records they are divided by
-       1 + 0.36 f and by its root. The scores are systematic, so that ends do not hang on luck.
+       1 + 0.49 f and by its root. The scores are systematic, so that ends do not hang on luck.
     3. Of a key with f records, inclusion probability pi and N s expected persons, F - f persons
        who are not in the file are drawn from Poisson((1 - pi) N s), and 1/F and F = 1 are counted.
 

@@ -81,7 +81,7 @@ class CodedFiles:
         """
         if tuple(keys) not in self.tables:
             places = [self.keys.index(key) for key in keys]
-            cell = number_rows(np.ascontiguousarray(self.codes[:, places]))[0].astype(np.int64)
+            cell = _cells(np.ascontiguousarray(self.codes[:, places]))
             n_levels = int(self.levels.max(initial=0)) + 1
             n_cells = int(cell.max(initial=-1)) + 1
             if n_cells * n_levels > MOST_CELLS:
@@ -110,3 +110,11 @@ class CodedFiles:
         members, strangers = (success[self.files[role]] for role in REAL)
         beyond = excess(members, strangers, CONFIDENCE, clusters=self.clusters)
         return Found(float(members.mean()), beyond, len(members))
+
+
+def _cells(codes: np.ndarray) -> np.ndarray:
+    """Number of the combination of each row, with gaps where there are few of them."""
+    radices = codes.max(axis=0, initial=0).astype(np.int64) + 1
+    if np.prod(radices.astype(np.float64)) > len(codes):
+        return number_rows(codes)[0].astype(np.int64)
+    return codes.astype(np.int64) @ np.append(radices[:0:-1].cumprod()[::-1], 1)

@@ -249,8 +249,9 @@ def isolating(
     """
     if size == 1:
         candidates = _of_one_column(released, n_numbers)
-        rows = np.flatnonzero(candidates.isolated(released) >= 0)
-        kept = candidates.part(rng.permutation(rows)[:most])
+        if candidates is None:
+            return None
+        kept = candidates.part(rng.permutation(len(candidates.columns))[:most])
     else:
         found: dict[bytes, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         for _ in range(BATCHES):
@@ -268,16 +269,20 @@ def isolating(
     return kept if len(kept.columns) else None
 
 
-def _of_one_column(released: np.ndarray, n_numbers: int) -> Predicates:
-    """Every value as a condition, the ends of numbers, and that a value is missing."""
+def _of_one_column(released: np.ndarray, n_numbers: int) -> Predicates | None:
+    """Values, ends of numbers, and that a value is missing, where one record alone is so."""
     conditions = []
     for c in range(released.shape[1]):
         known = released[~np.isnan(released[:, c]), c]
         values, counts = np.unique(known, return_counts=True)
         conditions += [(c, EQUAL, value) for value in values[counts == 1]]
         if c < n_numbers and len(values):
-            conditions += [(c, AT_MOST, values[0]), (c, AT_LEAST, values[-1])]
-        conditions.append((c, MISSING, np.nan))
+            ends = (AT_MOST, 0), (AT_LEAST, -1)
+            conditions += [(c, kind, values[end]) for kind, end in ends if counts[end] == 1]
+        if len(released) - len(known) == 1:
+            conditions.append((c, MISSING, np.nan))
+    if not conditions:
+        return None
     columns, operators, bounds = zip(*conditions, strict=True)
     return Predicates(
         np.array(columns)[:, None], np.array(operators)[:, None],
