@@ -23,6 +23,8 @@ ABOVE = re.compile(
 )
 BELOW = re.compile(rf"(?:(<|under|below|unter)|(?:<=|≤|up to|bis))\s*{NUMBER}", re.IGNORECASE)
 UNTIL = re.compile(rf"{NUMBER}\s*(?:and|or|und|oder) (?:less|under|below|younger|weniger|jünger)")
+AT_ONCE = 1 << 15
+"""Values that are mixed while they are in the cache."""
 MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -142,11 +144,16 @@ def hash_numbers(numbers: np.ndarray) -> np.ndarray:
 
 def mixed(values: np.ndarray, salt: int) -> np.ndarray:
     """Return values that look random, by the finaliser of splitmix64 (Steele et al. 2014)."""
+    result = np.empty(len(values), dtype=np.uint64)
     with np.errstate(over="ignore"):
-        z = values + np.uint64(salt + 1) * MIX[0]
-        z = (z ^ (z >> np.uint64(30))) * MIX[1]
-        z = (z ^ (z >> np.uint64(27))) * MIX[2]
-        return z ^ (z >> np.uint64(31))
+        start = np.uint64(salt + 1) * MIX[0]
+        for first in range(0, len(values), AT_ONCE):
+            z = result[first : first + AT_ONCE]
+            np.add(values[first : first + AT_ONCE], start, out=z)
+            for shift, factor in ((30, MIX[1]), (27, MIX[2]), (31, np.uint64(1))):
+                z ^= z >> np.uint64(shift)
+                z *= factor
+    return result
 
 
 def row_hash(columns: Sequence[np.ndarray], n: int) -> np.ndarray:
@@ -160,7 +167,7 @@ def row_hash(columns: Sequence[np.ndarray], n: int) -> np.ndarray:
 def numbered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Number the distinct values of two arrays of hashes together."""
     size = 1 << int(np.ceil(np.log2(2 * (len(first) + len(second)) + 2)))
-    keys, numbers = np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int64)
+    keys, numbers = np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int32)
     out = np.empty(len(first), dtype=np.int64), np.empty(len(second), dtype=np.int64)
     n = 0
     for values, ids in zip((first, second), out, strict=True):

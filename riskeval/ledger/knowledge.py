@@ -107,6 +107,9 @@ def at_rows(column: Readable, rows: np.ndarray, shift: float = 0.0) -> _Values:
     shift: what is added to numbers, as the years between two waves to ages
     """
     known = rows >= 0
+    if known.all() and not shift:
+        low, high = (None if end is None else end[rows] for end in (column.low, column.high))
+        return _Values(column.kind, column.hash[rows], low, high)
     hashes = np.where(known, column.hash[rows], np.uint64(0))
     if column.low is None or column.high is None:
         return _Values(column.kind, hashes, None, None)

@@ -35,7 +35,7 @@ ROUNDS = 4
 MOST_CANDIDATES = 50
 """Candidates up to which one of them stands for all: what they show belongs to somebody."""
 REACH = 0.995
-SAMPLE = 20_000
+SAMPLE, MOST_LEARNED = 20_000, 200_000
 
 
 class Way(NamedTuple):
@@ -98,10 +98,14 @@ def link(
     if right < (MOSTLY if near is None else SOME):  # pairs by chance: other persons
         return Links(nothing, np.zeros(n_b, np.int64), {}, ways, right, tuple(by))
     links = _compared(pairs, ways, by, groups, homes, k, earlier)
-    record = links.record
-    if _is_near(ways):
+    record, teller = links.record, links.teller
+    if _is_near(ways):  # noise beyond the reach of nearly all leaves no candidate
         record = np.where(record >= 0, record, first)
-    return replace(links, record=record, right=right)
+        teller = {
+            name: np.where((one < 0) & (links.n_candidates == 0), record, one)
+            for name, one in teller.items()
+        }
+    return replace(links, record=record, right=right, teller=teller)
 
 
 def _grouped(
@@ -197,6 +201,7 @@ def _ways_of_columns(
 ) -> dict[str, Way]:  # fmt: skip
     """Learn from linked pairs how the columns that did not link them compare."""
     rows = np.flatnonzero(record >= 0)
+    rows = rows[:: max(len(rows) // MOST_LEARNED, 1)]
     learned = {}
     for name, way in ways.items():
         a, b = pairs[name]
@@ -243,17 +248,19 @@ def _right(
     columns counts: some follow from others, and some were changed.
     """
     beyond = []
+    n_of = [len(column.hash) for column in next(iter(pairs.values()))]
+    together = [row_hash([pairs[one][side].hash for one in by], n_of[side]) for side in (0, 1)]
     for name, (a, b) in pairs.items():
         if ways[name].kind in ("recoded", "range", "near"):
             continue
         pair_of = record
         if name in by:
-            rest = [one for one in by if one != name]
-            if not rest:
+            if len(by) == 1:
                 continue
+            place = by.index(name)  # the hash of a row is the sum of those of its columns
             pair_of = _some_alone([
-                row_hash([pairs[one][side].hash for one in rest], len((a, b)[side].hash))
-                for side in (0, 1)
+                whole - mixed(column.hash, place)
+                for whole, column in zip(together, (a, b), strict=True)
             ])  # fmt: skip
         rows = np.flatnonzero(pair_of >= 0)
         rows = rows[(a.hash[pair_of[rows]] != 0) & (b.hash[rows] != 0)]
@@ -307,17 +314,24 @@ def _compared(
     group = np.where(n_pairs[ids_b] > most, -1, ids_b)
     record, taken = np.full(n_b, -1, dtype=np.int64), np.zeros(n_a, dtype=bool)
     count = np.zeros(n_b, dtype=np.int64)
-    tellers = np.full((n_b, len(names)), -1, dtype=np.int64)
+    tellers = np.full((len(names), n_b), -1, dtype=np.int64)
     wanted = np.ones(n_b, dtype=bool)
     order, starts = _in_groups(ids_a, group)
     for turn in range(ROUNDS):
-        found = candidates(order, starts, group, *ends, codes, taken, wanted, False)
-        seen = np.flatnonzero(wanted & (found[0] > 0))
-        count[seen] = found[0][seen]
-        tellers[seen] = np.where(found[2][seen], found[1][seen][:, None], -1)
-        one = seen[(found[0][seen] == 1) & (found[3][found[1][seen]] == 1)]
-        record[one] = found[1][one]
-        taken[found[1][one]], wanted[one] = True, False
+        rows = np.flatnonzero(wanted)
+        n_found, first, agree, times = _candidates_of(
+            rows, order, starts, group, ends, codes, taken, False
+        )
+        seen = n_found > 0
+        count[rows[seen]] = n_found[seen]
+        for place in range(len(names)):
+            tellers[place, rows[seen]] = np.where(agree[seen, place], first[seen], -1)
+        sure = (n_found == 1) & (times[first] == 1)
+        one, of_one = rows[sure], first[sure]
+        record[one] = of_one
+        taken[of_one], wanted[one] = True, False
+        if not wanted.any():
+            break
         if turn == 0 and homes is not None and (record >= 0).any():
             home_a, group = _linked_homes(homes, record, group)
             order, starts = _in_groups(home_a, group)
@@ -325,13 +339,32 @@ def _compared(
             break
     # the others stand for any of their candidates: whose value is whose matters to nobody else
     wanted &= count <= MOST_CANDIDATES
-    chosen = candidates(order, starts, group, *ends, codes, taken, wanted, True)[1]
-    rows = np.flatnonzero(chosen >= 0)
-    tellers[rows] = chosen[rows][:, None]
-    guessed = (chosen >= 0) & (count >= k)
-    teller = dict(zip(names, tellers.T, strict=True))
+    guessed = np.zeros(n_b, dtype=bool)
+    if wanted.any():
+        rows = np.flatnonzero(wanted)
+        chosen = _candidates_of(rows, order, starts, group, ends, codes, taken, True)[1]
+        rows, chosen = rows[chosen >= 0], chosen[chosen >= 0]
+        tellers[:, rows] = chosen
+        guessed[rows] = count[rows] >= k
+    teller = dict(zip(names, tellers, strict=True))
     left = int((n_pairs[ids_b] > most).sum())
     return Links(record, count, teller, dict(ways), float("nan"), tuple(by), left, guessed)
+
+
+def _candidates_of(
+    rows: np.ndarray, order: np.ndarray, starts: np.ndarray, group: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], codes: np.ndarray,
+    taken: np.ndarray, take: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Compare some of the new records with the earlier ones of their groups."""
+    low_a, high_a, low_b, high_b = ends
+    which = slice(None) if len(rows) == len(group) else rows
+    wanted = np.ones(len(rows), dtype=bool)
+    found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] = candidates(
+        order, starts, group[which], low_a, high_a, low_b[which], high_b[which], codes, taken,
+        wanted, take,
+    )  # fmt: skip
+    return found
 
 
 def _in_groups(group_a: np.ndarray, group_b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -361,30 +394,27 @@ def _ranges(
     n_a: int, n_b: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Return what values may be: low and high of the earlier, then of the new release."""
-    ends: tuple[list[np.ndarray], ...] = ([], [], [], [])
-    for name, (a, b) in pairs.items():
-        way = ways[name]
-        if way.kind in ("changed", "recoded"):
-            continue
+    used = [
+        name for name, way in ways.items()
+        if name in pairs and way.kind not in ("changed", "recoded")
+        and not (way.kind == "same" and name in by)
+    ]  # fmt: skip
+    low_a, high_a, low_b, high_b = (np.empty((n, len(used))) for n in (n_a, n_a, n_b, n_b))
+    for place, name in enumerate(used):
+        (a, b), way = pairs[name], ways[name]
         if way.kind == "same":
-            if name in by:
-                continue
             ids_a, ids_b, _ = numbered(a.hash, b.hash)
-            for side, (ids, column) in enumerate(((ids_a, a), (ids_b, b))):
+            for ids, column, low, high in (
+                (ids_a, a, low_a, high_a), (ids_b, b, low_b, high_b)
+            ):  # fmt: skip
                 hole = column.hash == 0
-                ends[2 * side].append(np.where(hole, -np.inf, ids))
-                ends[2 * side + 1].append(np.where(hole, np.inf, ids))
+                low[:, place] = high[:, place] = ids
+                low[hole, place], high[hole, place] = -np.inf, np.inf
             continue
         assert a.low is not None
         assert a.high is not None
         assert b.low is not None
         assert b.high is not None
-        for place, values in enumerate((a.low + way.shift, a.high + way.shift + way.reach)):
-            ends[place].append(values)
-        for place, values in enumerate((b.low, b.high + way.reach), 2):
-            ends[place].append(values)
-    low_a, high_a, low_b, high_b = (
-        np.column_stack(side) if side else np.zeros((n, 0))
-        for side, n in zip(ends, (n_a, n_a, n_b, n_b), strict=True)
-    )
+        low_a[:, place], high_a[:, place] = a.low + way.shift, a.high + (way.shift + way.reach)
+        low_b[:, place], high_b[:, place] = b.low, b.high + way.reach
     return low_a, high_a, low_b, high_b

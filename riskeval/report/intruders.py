@@ -112,5 +112,5 @@ def _of_release(comparison: Comparison, release: str) -> Iterator[tuple[str, ...
         yield OUTSIDE, TOGETHER, text, message("at most {p}", p=number(highest))
     if has("record_linkage"):
         rate = values["record_linkage"]
-        n = int(comparison.table.loc[release, "records"])
+        n = comparison.table["records"].astype(int)[release]
         yield ALL_NUMBERS, NEAREST, number(rate * n), CERTAIN if rate > 0 else number(0)

@@ -16,6 +16,8 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from synthpop.models.nested import NestedLevels
+
 KINDS = {"tuple": tuple, "set": set, "frozenset": frozenset}
 TYPES = {"int": int, "float": float, "str": str, "bool": bool}
 ROOTS = ("synthpop", "sklearn")
@@ -79,7 +81,7 @@ class Writer:
             return {"record": kind_name(kind), "fields": parts}
         if isinstance(value, Mapping):  # read-only views too: nobody writes into a fit
             return {"mapping": [[self.tree(key), self.tree(item)] for key, item in value.items()]}
-        if _root(kind) == "sklearn":
+        if _root(kind) == "sklearn" or kind is NestedLevels:
             return self._estimator(value)
         raise Unwritable(kind_name(kind))
 

@@ -153,10 +153,12 @@ OF_TWO_FILES = "compares two files, whose columns those of the README's recipe h
 OF_THE_FILE = "works on the file of the survey, to which recipes only add what they derive"
 SAME_FILE = "csv is the same file, with empty cells"
 LONG = "fits for long, as `derived_survey` and `replicates` of the same recipe do on every source"
+REASONS = {Survey: OF_THE_FILE, ProtectionSession: OF_THE_FILE, Comparison: OF_TWO_FILES}
+"""Class -> why it is met with the README's recipe alone."""
 NOT_RUN: dict[tuple[type[Any], str, str, str], str] = {
     **{
         (cls, verb, recipe, source): reason
-        for cls, reason in ((ProtectionSession, OF_THE_FILE), (Comparison, OF_TWO_FILES))
+        for cls, reason in REASONS.items()
         for verb in CALLS[cls]
         for recipe, source in CELLS
         if recipe != "readme"

@@ -227,7 +227,8 @@ def _linked(files: NearnessFiles, role: str, rows: np.ndarray, sets: Sets) -> np
     ranges = known_ranges(np.concatenate([file.numbers for file in files.points.values()]))
     found = [_nearest(released, real, rows, ranges, files.weights, names) for names in sets]
     n = len(released)
-    both = np.intersect1d(*(record * n + near for record, near in found), assume_unique=True)
+    of_first, of_second = (record * n + near for record, near in found)
+    both = np.intersect1d(of_first, of_second, assume_unique=True)
     n_first, n_second, n_both = (
         np.bincount(record, minlength=len(rows))
         for record in (*(record for record, _ in found), both // n)

@@ -303,8 +303,8 @@ def _all_scores(
             members, others = (one - two for one, two in zip(released, referred, strict=True))
         scores[name] = _Scores(members, others, strangers if k else everybody)
     if by_members:
-        near, other = by_members
-        scores["members"] = _Scores(-near, -other, everybody)
+        of_members, of_others = by_members
+        scores["members"] = _Scores(-of_members, -of_others, everybody)
     return scores
 
 

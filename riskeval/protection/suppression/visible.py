@@ -75,7 +75,7 @@ class _Cells:
         for shown in np.unique(self.masks):
             rows = np.flatnonzero((self.masks & shown) == shown)
             keys = [j for j in range(len(self.cost)) if int(shown) >> j & 1]
-            groups, n_groups = cell_ids(self.codes[np.ix_(rows, [*keys, -1])])
+            groups, n_groups = cell_ids(self.codes[rows][:, [*keys, -1]])
             total = np.bincount(groups, self.numbers[rows], n_groups)
             exact = self.masks[rows] == shown
             self.failing[rows[exact]] = total[groups[exact]] < self.k

@@ -77,6 +77,7 @@ def areas() -> Distribute:
 RECIPES = {
     "tree": [Categorical("status", model="tree")],
     "boosting": [Categorical("status", model="boosting")],
+    "nested": [Categorical("status", model="nested")],
     "leaves": [Continuous("income", method="tree")],
     "regressed": [Categorical("status"), Continuous("income", method=Regressed())],
     "matched": [Categorical("status"), Continuous("income", method=Matched())],

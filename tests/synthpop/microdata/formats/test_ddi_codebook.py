@@ -1,4 +1,9 @@
-"""The codebook beside a hand-made table of the elements of DDI Codebook."""
+"""The codebook beside a hand-made table of the elements of DDI Codebook.
+
+The table was compared with the schema of 2.5 (codebook.xsd of 2014-01-28), type by type, but for
+`prodStmt`, `method` and `dataDscr`. Where the schema repeats an element for other languages only,
+the table allows one.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +41,7 @@ CHILDREN = {
     "var": "location* labl* imputation? security? embargo? respUnit? anlysUnit? qstn* valrng* "
     "invalrng* undocCod* universe* TotlResp? sumStat* txt* stdCatgry* catgryGrp* catgry* "
     "codInstr* verStmt* concept* derivation? varFormat? geoMap* catLevel* notes*",
-    "catgry": "catValu? labl* txt* catStat* mrow*",
+    "catgry": "catValu? labl* txt* catStat* mrow?",
 }  # fmt: skip
 ATTRIBUTES = {
     "codeBook": {"version", "codeBookAgency"}, "software": {"version", "date"},
