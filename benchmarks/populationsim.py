@@ -40,7 +40,7 @@ SETTINGS = {
     ],
     "household_weight_col": "WGTP", "household_id_col": "hh_id", "total_hh_control": "num_hh",
     "control_file_name": "controls.csv",
-    "output_tables": {"action": "include", "tables": ["TAZ_weights"]},
+    "output_tables": {"action": "include", "tables": ["expanded_household_ids"]},
     "models": [
         "input_pre_processor", "setup_data_structures", "initial_seed_balancing",
         "meta_control_factoring", "final_seed_balancing", "integerize_final_seed_weights",
@@ -111,17 +111,26 @@ def timed(command: list[str], folder: Path) -> tuple[float, float, float]:
     return used.ru_utime + used.ru_stime, time.perf_counter() - clock, used.ru_maxrss / 1024
 
 
+def weights_of(source: ZoneFolder, output: Path) -> pd.DataFrame:
+    """Return weights of households in zones: how often each is there, or fractional ones."""
+    zone, key = str(source.geography.columns[-1]), str(source.settings["household_id_col"])
+    expanded = output / "final_expanded_household_ids.csv"
+    if expanded.exists():
+        return pd.read_csv(expanded).groupby([key, zone]).size().rename("weight").reset_index()
+    weights = pd.read_csv(output / f"final_{zone}_weights.csv")
+    return weights.rename(columns={"balanced_weight": "weight"})[[key, zone, "weight"]]
+
+
 def of_weights(source: ZoneFolder, weights: pd.DataFrame) -> pd.DataFrame:
     """Return each control and area with its total and what the weights of zones achieve."""
     zone = str(source.geography.columns[-1])
-    column = next(name for name in ("integer_weight", "balanced_weight") if name in weights)
     key = str(source.settings["household_id_col"])
     homes = source.survey.frame.drop_duplicates(key).set_index(key)
     rows = weights.merge(source.geography, on=zone, suffixes=("_", ""))
     parts = []
     for margin in source.margins:
         area = margin.columns[0]
-        value = homes[margin.label].reindex(rows[key]).to_numpy() * rows[column].to_numpy()
+        value = homes[margin.label].reindex(rows[key]).to_numpy() * rows["weight"].to_numpy()
         achieved = pd.Series(value).groupby(rows[area].to_numpy()).sum()
         table = margin.frame.set_index(area)["total"]
         parts.append(pd.DataFrame({
@@ -178,9 +187,7 @@ def main() -> None:
             processor, clock, peak = timed(command, run)
             print(f"{name}: {processor:.1f} processor s, {clock:.1f} s, peak {peak:,.0f} MB")
             if name == "PopulationSim":
-                zone = source.geography.columns[-1]
-                weights = pd.read_csv(run / f"output/final_{zone}_weights.csv")
-                fits[name] = fit(of_weights(source, weights))
+                fits[name] = fit(of_weights(source, weights_of(source, run / "output")))
             else:
                 fits[name] = fit(of_summaries(run / "output"))
     both = pd.concat(fits, axis=1)

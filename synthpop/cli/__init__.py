@@ -95,6 +95,13 @@ def init(
     eu_silc: Annotated[
         bool, typer.Option("--eu-silc", help="The files D, H, R and P of EU-SILC, or one of all.")
     ] = False,
+    unweighted: Annotated[
+        bool,
+        typer.Option(
+            "--unweighted",
+            help="Every row counts 1: make the file again, with its weights as numbers.",
+        ),
+    ] = False,
 ) -> None:
     """Write a commented run file for a survey, and say what its columns were taken for.
 
@@ -123,10 +130,11 @@ def init(
         join_files(files, survey, eu_silc=eu_silc)
     frame, user_missing = read_with_kinds(survey)
     say_reading(frame)
-    profile = profile_survey(frame)
+    known: dict[str, str | None] = {"weight": None} if unweighted else {}
+    profile = profile_survey(frame, known=known)
     answers = options.asked(profile.questions)
     if answers:
-        profile = profile_survey(frame, known=answers)
+        profile = profile_survey(frame, known={**known, **answers})
     text = template_text(frame, profile, relative_path(survey, target.parent), user_missing)
     write_text(target, text)
     say(profile_table(profile))

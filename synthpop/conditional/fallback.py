@@ -34,7 +34,7 @@ MODELS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "multinomial": (fit_multinomial, predict_multinomial),
     "empirical": (fit_empirical, predict_empirical),
 }
-LEARNERS = ("tree", "forest", "boosting", "nested")
+LEARNERS = ("tree", "forest", "shrunk-tree", "boosting", "nested")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def fit_model(model: Any, design: ModelDesign, seed: int) -> Any:
         )
     if isinstance(model, str) and model in MODELS:
         return MODELS[model][0](d.digits, d.classes, d.weights, d.sizes, d.n_classes)
-    predictors = PredictorCodes(d.digits, d.sizes, d.ordered, d.numbers)
+    predictors = PredictorCodes(d.digits, d.sizes, d.ordered, d.numbers, d.units)
     return fit_learner(model, predictors, d.classes, d.weights, d.n_classes, seed)
 
 

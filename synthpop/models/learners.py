@@ -17,6 +17,7 @@ stands in. This is recorded, as is any other classifier that misses them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -26,8 +27,8 @@ import numpy as np
 from synthpop.microdata.messages.text import percent
 from synthpop.microdata.runs.environment import one_thread
 from synthpop.models.numeric_predictors import Numbers, are_seen, learner_columns, levels_seen
+from synthpop.models.shrunk_tree import SMALLEST_LEAF, ShrunkTree
 
-SMALLEST_LEAF = 5
 N_TREES = 100
 NO_VALUE = 0  # the class of a missing value
 FEWEST_ALIKE = 20  # persons of a level who show that it has no values, or that it always has
@@ -58,7 +59,7 @@ class LearnerModel:
 def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = False) -> Any:
     """Return a new classifier (`of_numbers`: regressor) for a name, or a copy of the one given.
 
-    model: "tree", "forest", "boosting" (classifiers only) or one of scikit-learn
+    model: "tree", "forest", "shrunk-tree" and "boosting" (classifiers only) or one of scikit-learn
     n_columns: a forest tries two thirds of them at each split (not their square root, which is one
         column where there are two or three)
     seed: set as ``random_state`` where the estimator has one and it is None
@@ -66,6 +67,8 @@ def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = 
     from sklearn import ensemble, tree
     from sklearn.base import clone
 
+    if isinstance(model, str) and model == "shrunk-tree":
+        return ShrunkTree(random_state=seed)
     if isinstance(model, str) and model == "tree":
         grown = tree.DecisionTreeRegressor if of_numbers else tree.DecisionTreeClassifier
         return grown(min_samples_leaf=SMALLEST_LEAF, random_state=seed)
@@ -94,6 +97,8 @@ class PredictorCodes(NamedTuple):
     # for each predictor None, or the values of its digits: a number is a column of its values;
     # one that is missing somewhere has a further column
     numbers: Numbers = ()
+    # int array, shape (n,): sampling unit of each person, None: each is one
+    units: np.ndarray | None = None
 
 
 def fit_learner(
@@ -105,7 +110,7 @@ def fit_learner(
     seed: int,
 ) -> LearnerModel:
     """Fit a classifier; arguments as in `fit_multinomial`."""
-    digits, sizes, ordered, numbers = predictors
+    digits, sizes, ordered, numbers, units = predictors
     present = np.unique(classes)
     seen = levels_seen(digits, sizes, numbers)
     fitted = LearnerModel(
@@ -117,8 +122,12 @@ def fit_learner(
     x = _columns(digits, fitted)
     shares = weights / weights.mean()
     note = ""
-    with one_thread():
-        estimator = make_estimator(model, x.shape[1], seed).fit(x, classes, sample_weight=shares)
+    with one_thread(), warnings.catch_warnings():
+        # codes of a classification may have few persons each
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        estimator = make_estimator(model, x.shape[1], seed)
+        groups = {"groups": units} if isinstance(estimator, ShrunkTree) else {}
+        estimator.fit(x, classes, sample_weight=shares, **groups)
         miss = missed_shares(estimator, x, classes, shares)
         if miss > LARGEST_MISS:
             note = f"predicted shares of classes miss those of the sample by {percent(miss)}"

@@ -8,6 +8,7 @@ the code, so that codes of one group borrow from each other and none occurs that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,14 +47,16 @@ def groups_of_levels(levels: Sequence[Any]) -> np.ndarray:
     return best
 
 
+@dataclass(eq=False)
 class NestedLevels:
-    """A classifier of codes within groups, with the methods of scikit-learn's.
+    """A classifier of codes within groups, with the methods of scikit-learn's."""
 
-    groups: int array, shape (R,): group of each class; class 0, a missing value, has its own
-    """
-
-    def __init__(self, groups: np.ndarray, random_state: int | None = None) -> None:
-        self.groups, self.random_state = groups, random_state
+    # int array, shape (R,): group of each class; class 0, a missing value, has its own
+    groups: np.ndarray
+    random_state: int | None = None
+    classes_: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    tree: Any = None  # fitted scikit-learn tree of groups
+    within: dict[int, Any] = field(default_factory=dict)  # those of the codes of each group
 
     @classmethod
     def of(cls, levels: Sequence[Any]) -> NestedLevels:
@@ -77,7 +80,7 @@ class NestedLevels:
         tree = make_estimator("tree", x.shape[1], seed)
         self.tree = tree.fit(x, group, sample_weight=sample_weight)
         self.within = {}
-        for number in self.tree.classes_:
+        for number in self.tree.classes_.tolist():
             rows = group == number
             tree = make_estimator("tree", x.shape[1], seed)
             self.within[number] = tree.fit(x[rows], y[rows], sample_weight=sample_weight[rows])
@@ -87,7 +90,7 @@ class NestedLevels:
         """Return the share of each class, shape (n, classes)."""
         shares = self.tree.predict_proba(x)
         probabilities = np.zeros((len(x), len(self.classes_)))
-        for k, number in enumerate(self.tree.classes_):
+        for k, number in enumerate(self.tree.classes_.tolist()):
             tree = self.within[number]
             positions = np.searchsorted(self.classes_, tree.classes_)
             possible = np.flatnonzero(shares[:, k] > 0)

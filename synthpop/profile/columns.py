@@ -30,6 +30,7 @@ class ColumnProfile:
     together: str | None = None
     first_age: float | None = None  # age at which values other than missing or zero begin
     nested: bool = False  # codes with many levels, drawn within their groups
+    within: str = ""  # the column that has the groups of such codes, "" where digits tell them
     note: str = ""  # what the user should look at: codes that may mean "missing", rare levels
 
 

@@ -27,6 +27,7 @@ from synthpop.profile.reader import MOST_LEVELS, SurveyReader, joined_notes
 SMALL_STRATUM = 30
 MOST_PREDICTORS = 10
 MOST_SPLIT_BY = 2
+MOST_WITHIN_GROUPS = 3  # predictors of codes within their groups
 ENOUGH_FOR_TWO = 2_000
 MOST_KINDS = 1_000_000  # combinations of what is copied with a household
 NUMBER_CLASSES = 21  # of a number in the structure, missing ones among them
@@ -42,7 +43,8 @@ def profile_survey(data: Any, *, known: Mapping[str, str | None] | None = None) 
         One row per person.
     known : dict, optional
         Role, "age" or "sex" -> its column, or None where the survey has none: what would be a
-        question (`SurveyProfile.questions`) otherwise.
+        question (`SurveyProfile.questions`) otherwise. With ``{"weight": None}`` every row counts
+        1, and columns named like weights are numbers like others.
 
     Returns
     -------
@@ -207,9 +209,15 @@ class _Profiler(SurveyReader):
                 self._mark_classes(columns, name, numbers, orders)
         for name in [n for n in coded if columns[n].use == "categorical"]:
             for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
+                is_function = mapping_of(self.codes[name], self.codes[other])
+                if is_function and columns[other].nested:  # the groups come first, and rows agree
+                    why = message("{n} codes, drawn within {column}", column=name,
+                                  n=number(int(self.frame[other].nunique())))  # fmt: skip
+                    columns[other] = replace(columns[other], why=why, within=name)
+                    continue
                 if self._is_number(other) or name in gaps or other in gaps:
                     continue
-                if mapping_of(self.codes[name], self.codes[other]):
+                if is_function:
                     pairs = self.frame[[other, name]].drop_duplicates()
                     self.derived[name] = {
                         "mapping": dict(zip(pairs[other], pairs[name], strict=True))
@@ -417,7 +425,10 @@ class _Profiler(SurveyReader):
             chosen = association.most_informative(
                 coded[name], earlier, self.weights, MOST_PREDICTORS
             )
-            if columns[name].nested:
+            if columns[name].within:
+                near = [c for c in chosen if c != columns[name].within]
+                predictors[name] = tuple(near[:MOST_WITHIN_GROUPS])
+            elif columns[name].nested:
                 alike = [other for other in codes if self._are_asked_together(name, other)]
                 predictors[name] = (*chosen, *alike[-1:])
                 codes.append(name)
@@ -491,7 +502,7 @@ def simulation_order(columns: list[ColumnProfile]) -> list[str]:
     """Return the variables in the order of their simulation.
 
     Variables of households first, then categories that members share, other categories, and
-    numbers; each in the order of the file.
+    numbers; each in the order of the file, codes after the groups within which they are drawn.
     """
 
     def rank(item: ColumnProfile) -> int:
@@ -500,4 +511,9 @@ def simulation_order(columns: list[ColumnProfile]) -> list[str]:
         return (1 if item.together else 2) if item.use == "categorical" else 3
 
     simulated = [item for item in columns if item.use in ("categorical", "continuous")]
-    return [item.name for item in sorted(simulated, key=rank)]
+    order = [item.name for item in sorted(simulated, key=rank)]
+    for item in simulated:  # codes come right after their groups, where these come later
+        if item.within in order and order.index(item.within) > order.index(item.name):
+            order.remove(item.name)
+            order.insert(order.index(item.within) + 1, item.name)
+    return order

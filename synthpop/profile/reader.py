@@ -36,6 +36,11 @@ class SurveyReader(ColumnReader):
         self.derived: dict[str, dict[str, object]] = {}  # column -> keys of its stage `Derive`
         self.further: list[tuple[str, tuple[str, ...]]] = []
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether it was said that every row counts 1: then a weight is a number like others."""
+        return "weight" in self.known and self.known["weight"] is None
+
     def _weights(self) -> np.ndarray:
         column = self.roles.get("weight")
         values = self.numbers[column] if column is not None else None
@@ -59,14 +64,15 @@ class SurveyReader(ColumnReader):
         n_values = int(column.nunique())
         if n_values == 0:
             return ColumnProfile(name, message("left out"), message("it has no value"))
-        if n_values == 1 and not column.isna().any() and not self.is_weight(name):
+        is_weight = self.is_weight(name) and not self.counts_rows
+        if n_values == 1 and not column.isna().any() and not is_weight:
             return self._constant(name)
         if name == SIZE_NAME and self.index is not None:
             why = message(
                 "not the number of rows of each household, which has this name: rename it"
             )
             return ColumnProfile(name, message("left out"), why)
-        if self.is_weight(name):
+        if is_weight:
             return ColumnProfile(name, message("left out"), message("a further weight"))
         if self._is_inverse_weight(values):
             return ColumnProfile(name, message("left out"), message("the inverse of the weight"))

@@ -380,8 +380,15 @@ def _derive(name: str, profile: SurveyProfile) -> list[str]:
 
 def _categorical(item: ColumnProfile, predictors: Sequence[str]) -> list[str]:
     return [*_reasons(item), "[[stage]]", 'type = "categorical"', f"name = {quoted(item.name)}",
-            f"predictors = {listed(predictors)}", *(['model = "nested"'] if item.nested else []),
-            *_household(item), ""]  # fmt: skip
+            f"predictors = {listed(predictors)}", *_model(item), *_household(item), ""]  # fmt: skip
+
+
+def _model(item: ColumnProfile) -> list[str]:
+    """Return the model of codes with many levels; others have the default."""
+    if item.within:
+        return ['model = "tree"', f"by = {quoted(item.within)}",
+                'pooling = {amount = "none", smallest_stratum = 1}']  # fmt: skip
+    return ['model = "nested"'] if item.nested else []
 
 
 def _reasons(item: ColumnProfile) -> list[str]:

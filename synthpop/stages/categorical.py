@@ -63,11 +63,14 @@ class Categorical(ClassStage):
         population has at this step. A formula is text like ``"~ age + sex:status"``. Numbers with
         more than 20 distinct values are cut at their weighted deciles, and at the value below (or
         above) which nobody has a value of the variable, as children have no economic status.
-    model : "multinomial", "empirical", "tree", "forest", "boosting", "nested" or a classifier
-        Weighted multinomial logistic regression (book eq. 6.3), the observed weighted
+    model : str or classifier
+        "multinomial", "empirical", "tree", "forest", "shrunk-tree", "boosting" or "nested":
+        weighted multinomial logistic regression (book eq. 6.3), the observed weighted
         distribution of each combination of predictors, a classification tree or random forest
-        (leaves of 5 persons or more), gradient boosting, codes with many levels by trees of their
-        groups (first digits) and within these, or any classifier of scikit-learn with
+        (leaves of 5 persons or more), a tree whose leaves are shrunk towards the branches above by
+        households and by an amount that cross-validation chooses, so that it repeats fewer
+        persons (`synthpop.models.shrunk_tree`), gradient boosting, codes with many levels by trees
+        of their groups (first digits) and within these, or any classifier of scikit-learn with
         ``predict_proba`` whose ``fit`` takes ``sample_weight``. All of them use survey weights.
     impossible : list of rules, optional
         Structural zeros: each rule is ``{"levels": [...], "when": {predictor: [values]}}``; such a

@@ -14,7 +14,7 @@ import pandas as pd
 
 from synthpop.microdata.formats import labelled, labelled_write
 from synthpop.microdata.formats.atomic import replacing
-from synthpop.microdata.formats.delimited import CsvOptions, read_delimited
+from synthpop.microdata.formats.delimited import CsvOptions, read_delimited, with_numbers
 from synthpop.microdata.formats.fixed import read_fixed
 from synthpop.microdata.formats.labelled import UserMissing
 from synthpop.microdata.formats.rfiles import read_r, write_r
@@ -46,7 +46,8 @@ def read_survey(
     ----------
     path : path
         ``.csv``, ``.txt`` or ``.tsv`` (see `read_delimited`: a column becomes numbers only where
-        nothing is lost), ``.parquet``, ``.arrow``, ``.feather``, ``.xlsx``; SPSS ``.sav``,
+        nothing is lost), ``.parquet``, ``.arrow``, ``.feather`` (where all columns are text, their
+        numbers are recognised as in delimited text), ``.xlsx``; SPSS ``.sav``,
         ``.zsav`` and ``.por``, Stata ``.dta``, SAS ``.sas7bdat`` and ``.xpt``, R ``.rds`` and
         ``.RData``; fixed format with mu-Argus metadata (``.asc`` beside ``.rda``). Labels, codes
         and missing codes are kept in the dictionary of the frame (`dictionary_of`). All but
@@ -307,9 +308,22 @@ def _fault(path: Path, what: str, hint: str) -> InputError:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path, page_checksum_verification=True)
+        return _with_types(pd.read_parquet(path, page_checksum_verification=True))
     except (KeyError, TypeError, AttributeError, IndexError) as problem:
         raise ValueError(f"what pandas noted in it is damaged ({problem!r})") from None
+
+
+def _read_feather(path: Path) -> pd.DataFrame:
+    return _with_types(pd.read_feather(path))
+
+
+def _with_types(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose columns are all text as `read_delimited` would read it."""
+    if frame.shape[1] < 2 or not all(pd.api.types.is_string_dtype(t) for t in frame.dtypes):
+        return frame
+    typed, guesses = with_numbers(frame, False)
+    typed.attrs["reading"] = [message("all columns are text: numbers were recognised"), *guesses]
+    return typed
 
 
 DAMAGED = (
@@ -321,8 +335,8 @@ DELIMITED = (".csv", ".txt", ".tsv")
 READERS: dict[str, Callable[..., pd.DataFrame]] = {
     **dict.fromkeys(DELIMITED, read_delimited),
     ".parquet": _read_parquet,
-    ".arrow": pd.read_feather,
-    ".feather": pd.read_feather,
+    ".arrow": _read_feather,
+    ".feather": _read_feather,
     ".xlsx": _read_xlsx,
     **labelled.READERS,
     ".rds": read_r,

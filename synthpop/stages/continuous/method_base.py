@@ -43,6 +43,11 @@ class ValueMethod(Options):
         """Whether coefficients of strata cannot be shrunk: a tree, forest or other regressor."""
         return False
 
+    @property
+    def model_of_classes(self) -> str:
+        """Name of the model of what kind of value a person has."""
+        return "multinomial"
+
     def pooling_of_values(self, amount: str | float | None) -> str | float:
         """Return the pooling of the regressions: as asked, or the default of the method."""
         if amount is not None:

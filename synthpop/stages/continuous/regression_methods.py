@@ -151,6 +151,11 @@ class Regressed(_Around):
         """Whether coefficients of strata cannot be shrunk: a tree, forest or other regressor."""
         return not (isinstance(self.model, str) and self.model == "linear")
 
+    @property
+    def model_of_classes(self) -> str:
+        """Name of the model of what kind of value a person has: a learner's is of its own sort."""
+        return "multinomial" if self.type == "regression" else self.type
+
     def check(self, faults: Faults, label: str) -> None:
         """Note options that cannot work."""
         _Around.check(self, faults, label)

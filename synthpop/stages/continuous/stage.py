@@ -73,8 +73,9 @@ from synthpop.stages.entry import StageEntry
 class Continuous(BlockStage):
     """Simulate a continuous or semi-continuous variable.
 
-    What kind of value a person has is drawn first, from a multinomial model given the predictors:
-    a class of values (method "binned"), or missing, zero or another value (all other methods).
+    What kind of value a person has is drawn first, from a multinomial model given the predictors
+    (methods "tree" and "forest": from a classification tree or forest): a class of values (method
+    "binned"), or missing, zero or another value (all other methods).
     Then a value is drawn inside the class, or around a regression. Survey weights are used by
     every method.
 
@@ -274,9 +275,8 @@ class Continuous(BlockStage):
         if self.draws.learns and amount not in (None, "none", "complete"):
             what = f"partial pooling ({amount!r}) has no meaning for the method {self.draws.type}"
             hint = (
-                'Set pooling = "none" or "complete", or leave it out: then the classes (missing, '
-                "zero, other) are pooled by cross-validation and each stratum has a regressor of "
-                "its own."
+                'Set pooling = "none" or "complete", or leave it out: then each stratum has a '
+                "regressor of its own."
             )
             faults.add(f"{self.label}: pooling", what, hint=hint)
 
@@ -306,7 +306,8 @@ class Continuous(BlockStage):
         design = make_design(sample, encodings, classes.codes, len(classes.low))
         # 3. The distribution of the classes given the predictors.
         seed = int(rng.spawn(1)[0].integers(2**31))
-        sequence = fit_classes("multinomial", design, self.pooling, self.predictors, seed=seed)
+        model = self.draws.model_of_classes
+        sequence = fit_classes(model, design, self.pooling, self.predictors, seed=seed)
         sequence = without_members_before(sequence, encodings)
         # 4. The last class: a tail, or a regression.
         low = float(classes.low[-1])

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from synthpop import Components, Pipeline, assess_fit, load_demo_survey, run
+from synthpop.cli import app
 from synthpop.microdata.formats.atomic import relative_path
 from synthpop.microdata.messages.errors import InputError
-from synthpop.profile.profile import profile_survey
+from synthpop.profile.profile import profile_survey, simulation_order
 from synthpop.runfiles.checks import faults_of_data
 from synthpop.runfiles.runfile import load_runfile
 from synthpop.runfiles.template import starter_runfile, template_text
@@ -222,6 +225,45 @@ def test_codes_for_no_answer_can_be_switched_on(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     survey = load_runfile(path).read_survey().frame
     assert survey["work"].isna().equals(survey["age"] > 60)
+
+
+def test_a_file_made_again_has_its_weights_and_its_codes_within_their_groups(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(1)
+    code = rng.integers(100, 300, 3_000)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(0, 90, 3_000), "sex": rng.choice(["m", "f"], 3_000),
+            "occupation": code, "branch": [f"b{c % 7}" for c in code],
+            "weight": rng.integers(20, 90, 3_000),
+        }
+    )  # fmt: skip
+    profile = profile_survey(frame, known={"weight": None})
+    uses = {item.name: item.use for item in profile.columns}
+    assert profile.roles == {}
+    assert uses["weight"] == "continuous"
+    assert profile.column("occupation").within == "branch"
+    assert simulation_order(list(profile.columns))[:2] == ["branch", "occupation"]
+    file = tmp_path / "survey.parquet"
+    frame.to_parquet(file)
+    target = tmp_path / "made.toml"
+    target.write_text(template_text(frame, profile, "survey.parquet"))
+    fitted = load_runfile(target).pipeline().fit(load_runfile(target).read_survey(), seed=1)
+    people = fitted.simulate(seed=1).frame()
+    assert len(people) == 3_000
+    assert set(frame.columns) <= set(people.columns)
+    assert (people["branch"].astype(str) == [f"b{int(c) % 7}" for c in people["occupation"]]).all()
+
+
+def test_init_counts_every_row_once_where_it_is_asked_to(tmp_path: Path) -> None:
+    ages = {"age": list(range(60)), "sex": ["m", "f"] * 30, "weight": [2.0, 3.0, 4.0] * 20}
+    pd.DataFrame(ages).to_csv(tmp_path / "survey.csv", index=False)
+    for option, weight in (([], "weight"), (["--unweighted"], None)):
+        target = tmp_path / f"{len(option)}.toml"
+        arguments = ["init", str(tmp_path / "survey.csv"), "--out", str(target), *option]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+        assert tomllib.loads(target.read_text())["survey"].get("weight") == weight
 
 
 def test_an_immense_population_begins_with_a_part() -> None:

@@ -12,7 +12,7 @@ from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.statistics.weighted import quantile
 from synthpop.models.leaves import fit_leaves
 from tests.reference_data import survey_data
-from tests.synthpop.stages.continuous_cases import frame_with_income, income
+from tests.synthpop.stages.continuous_cases import ROLES, frame_with_income, income
 
 FOREST = RandomForestRegressor(10, min_samples_leaf=5, random_state=1)
 
@@ -85,3 +85,13 @@ def test_learners_do_not_widen_the_upper_tail(method) -> None:
     for share in (0.5, 0.9, 0.99):
         wanted = quantile(x, w, share)
         assert people["netIncome"].dropna().quantile(share) == pytest.approx(wanted, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("method", "model"), [("tree", "tree"), ("regression", "multinomial"), (FOREST, "multinomial")]
+)
+def test_trees_tell_what_kind_of_value_a_person_has_too(method, model: str) -> None:
+    survey = Survey(frame_with_income(300), **ROLES)
+    stage = Continuous("income", method=method, predictors=["sex"], pooling="none")
+    fitted = Pipeline([Structure(["sex"]), stage]).fit(survey, seed=1)
+    assert fitted.models[-1].sequence.model == model
