@@ -242,6 +242,7 @@ def protection() -> list[np.ndarray]:
     frame = keys_with_holes(150)
     many = keys_with_holes(60)[list("abcde")]
     suppressed = protect.local_suppression(many, list("abcde"), k=5).data
+    shown = protect.local_suppression(many, list("abcde"), targets={"visible k": 2}).data
     odd = frame.iloc[:149]  # one record is left without a partner
     swapped = protect.rank_swap(odd, ["wage", "rent"], p=0.2, seed=1).data[["wage", "rent"]]
     moved = protect.record_swap(
@@ -254,7 +255,7 @@ def protection() -> list[np.ndarray]:
         rate=0.2,
         seed=1,
     ).data["region"]
-    return [suppressed.to_numpy(), swapped.to_numpy(), moved.to_numpy()]
+    return [table.to_numpy() for table in (suppressed, shown, swapped, moved)]
 
 
 @case
