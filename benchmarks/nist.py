@@ -128,14 +128,14 @@ def beyond_members(
     """Return how a file stands to those whom the generator saw, and to strangers."""
     seen, found = returned(members, one.frame)
     unseen, by_chance = returned(strangers, one.frame)
-    ratio = (found / seen) / (by_chance / unseen) if by_chance else np.inf
+    ratio = f"{(found / seen) / (by_chance / unseen):.2f}" if by_chance else ""
     return {
         "file": name,
         "3-way, members": f"{k_marginal(members, one.frame):.1f}",
         "3-way, strangers": f"{k_marginal(strangers, one.frame):.1f}",
         "uniques that come back, members": f"{found:,} of {seen:,}",
         "of strangers": f"{by_chance:,} of {unseen:,}",
-        "ratio": f"{ratio:.2f}",
+        "ratio": ratio,
     }
 
 
