@@ -243,7 +243,7 @@ ELSEWHERE = {
         ("synthpop calibrate", "riskeval assess", "riskeval compare", "riskeval protect"),
         "commands with a run file: `test_run_files.py` and `test_risk_files.py`",
     ),
-    "synthpop zones FOLDER": "a folder of PopulationSim: `test_populationsim.py`",
+    "synthpop zones FOLDER --for activitysim": "a folder of PopulationSim: `test_populationsim.py`",
     "synthpop sample": "is run with synthpop export",
     "riskeval audit RUNFILE": "`tests/riskeval/auditing/test_command.py`",
     "synthpop mock FILE": "is run with synthpop.mock",
