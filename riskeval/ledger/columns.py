@@ -49,6 +49,11 @@ class Readable:
         """Whether a value is missing."""
         return bool((self.hash == 0).any())
 
+    def at(self, rows: np.ndarray) -> Readable:
+        """Return the column at some rows."""
+        low, high = (None if end is None else end[rows] for end in (self.low, self.high))
+        return Readable(self.kind, self.hash[rows], low, high, None)
+
 
 def read_columns(frame: pd.DataFrame, without: Collection[str] = ()) -> dict[str, Readable]:
     """Read the columns of a release; lists and other values that have no order are left out."""

@@ -198,8 +198,9 @@ def _told(knowledge: Knowledge, n: int, rare: bool) -> list[Finding]:
                                  (one.column,), ASSUMED))  # fmt: skip
         elif one.kind == "votes" and one.n:
             text = message(
-                "{n} values of {column} that were changed at random follow from what the releases "
-                "agree on, on average with probability {p}", p=percent(one.value, 0), **values,
+                "each release changed other values of {column} at random: {n} true values follow "
+                "from what the releases agree on, on average with probability {p}",
+                p=percent(one.value, 0), **values,
             )  # fmt: skip
             found.append(Finding("changes that wear off", text, EXCEEDED, one.value, None, "",
                                  one.n, (one.column,),

@@ -9,6 +9,8 @@
 4. Within its group every record is compared with all of the earlier release: values must be equal
    or missing, classes and ranges of noise must meet. What is left are its candidates; who is the
    only candidate of another is none of a third. Members of linked households link next.
+5. Records without a candidate, as those whose region was swapped, are linked among themselves by
+   the columns that are steady there (`_with_the_rest`).
 
 The place of a record in its file is never used.
 """
@@ -99,13 +101,44 @@ def link(
         return Links(nothing, np.zeros(n_b, np.int64), {}, ways, right, tuple(by))
     links = _compared(pairs, ways, by, groups, homes, k, earlier)
     record, teller = links.record, links.teller
-    if _is_near(ways):  # noise beyond the reach of nearly all leaves no candidate
+    if not _is_near(ways):
+        links = _with_the_rest(pairs, links, n_a)
+        record, teller = links.record, links.teller
+    else:  # noise beyond the reach of nearly all leaves no candidate
         record = np.where(record >= 0, record, first)
         teller = {
             name: np.where((one < 0) & (links.n_candidates == 0), record, one)
             for name, one in teller.items()
         }
     return replace(links, record=record, right=right, teller=teller)
+
+
+def _with_the_rest(
+    pairs: Mapping[str, tuple[Readable, Readable]], links: Links, n_a: int
+) -> Links:  # fmt: skip
+    """Link the records that have no candidate: some of the columns that group all were changed."""
+    rows = (
+        np.setdiff1d(np.arange(n_a), links.record),
+        np.flatnonzero((links.record < 0) & (links.n_candidates == 0)),
+    )
+    if min(map(len, rows)) < FEW_PAIRS:
+        return links
+    rest = {
+        name: (pair[0].at(rows[0]), pair[1].at(rows[1]))
+        for name, pair in pairs.items() if links.ways[name].kind == "same"
+    }  # fmt: skip
+    by = _steady(rest, links.ways)
+    found = _alone(*_grouped(rest, by, len(rows[0]), len(rows[1])))
+    if not by or not _right(rest, links.ways, by, found) >= MOSTLY:
+        return links
+    record, n_candidates = links.record.copy(), links.n_candidates.copy()
+    linked = rows[1][found >= 0]
+    record[linked] = rows[0][found[found >= 0]]
+    n_candidates[linked] = 1
+    teller = {name: one.copy() for name, one in links.teller.items()}
+    for one in teller.values():
+        one[linked] = record[linked]
+    return replace(links, record=record, n_candidates=n_candidates, teller=teller)
 
 
 def _grouped(

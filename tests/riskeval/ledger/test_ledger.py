@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from zlib import crc32
@@ -13,7 +14,7 @@ import pandas as pd
 import pytest
 
 from riskeval import InputError, Ledger, OutputError, ReleaseFacts
-from riskeval.protect import global_recode, local_suppression
+from riskeval.protect import global_recode, local_suppression, record_swap
 from riskeval.protection.release import release_file
 from synthpop import load_demo_survey
 
@@ -168,16 +169,34 @@ def test_any_number_of_releases_is_laid_together(tmp_path: Path) -> None:
     assert len(check.links) == 3
 
 
-def test_changes_at_random_wear_off_by_votes(tmp_path: Path) -> None:
+def changed_at_random(people: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Give three persons of ten a region that is drawn anew."""
+    rng = np.random.default_rng(seed)
+    rows = rng.random(len(people)) < 0.3
+    regions = people["db040"].copy()
+    regions[rows] = rng.choice(regions.cat.categories, rows.sum())
+    return people.assign(db040=regions)
+
+
+def swapped(people: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Let a third of the households change their region with others of their size."""
+    return record_swap(
+        people, household="db030", hierarchy=["db040"], similar=["hsize"], risk_keys=["pl030"],
+        rate=0.33, seed=seed,
+    ).data  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "at_most", "at_least"), [(changed_at_random, 0.8, 0.9), (swapped, 0.94, 0.98)]
+)
+def test_changes_at_random_and_swaps_wear_off_by_votes(
+    change: Callable[[pd.DataFrame, int], pd.DataFrame], at_most: float, at_least: float,
+    tmp_path: Path,
+) -> None:  # fmt: skip
     people = survey()
     ledger = Ledger(tmp_path / "ledger")
-    levels = people["db040"].cat.categories
     for number in range(4):
-        rng = np.random.default_rng(number)
-        changed = people.copy()
-        rows = rng.random(len(people)) < 0.3
-        changed.loc[rows, "db040"] = rng.choice(levels, rows.sum())
-        changed["truth"] = people["db040"].astype(str)
+        changed = change(people, number).assign(truth=people["db040"].astype(str))
         released = shuffled(changed)
         truth = released.pop("truth").astype(str)
         if number < 3:
@@ -186,7 +205,8 @@ def test_changes_at_random_wear_off_by_votes(tmp_path: Path) -> None:
     found = next(one for one in check.verdict.evidence if one.name == "changes that wear off")
     assert found.columns == ("db040",)
     right_alone = (released["db040"].astype(str) == truth).mean()
-    assert right_alone < 0.8 < 0.9 < found.value
+    assert right_alone < at_most < at_least < found.value
+    assert (check.links["linked"] == len(people)).all() or change is changed_at_random
     _, plan = ledger.consistent(released, keys=KEYS, household="db030")
     assert ("db040", "use its values") in set(zip(plan["column"], plan["what"], strict=True))
 
