@@ -110,9 +110,8 @@ def syntheval_scores(case: Case) -> Iterator[tuple[str, Callable[[], float]]]:
     from syntheval import SynthEval
 
     judge = SynthEval(
-        case.original, holdout_dataframe=case.holdout, cat_cols=case.text, verbose=False,
-        enable_plots=False, console="off", show_warnings=False,
-    )  # fmt: skip
+        case.original, holdout_dataframe=case.holdout, cat_cols=case.text, verbose=False
+    )
 
     def score(metric: str) -> float:
         table = judge.evaluate(case.release, **{metric: {}})

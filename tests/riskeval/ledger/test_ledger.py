@@ -240,6 +240,16 @@ def test_noise_that_is_drawn_anew_averages_out_and_noise_that_is_kept_does_not(t
     assert ("netIncome", "use its values") in set(zip(plan["column"], plan["what"], strict=True))
 
 
+def test_samples_that_overlap_link_those_who_are_in_both_and_tell_nothing_else(tmp_path) -> None:
+    first, second = survey(300), survey(300, first=150)
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.add(shuffled(first), "first", keys=KEYS, household="db030")
+    check = ledger.check(shuffled(second), keys=KEYS, household="db030", k=K)
+    in_both = int(second["db030"].isin(first["db030"]).sum())
+    assert check.links["linked"].tolist() == [in_both] == [351]
+    assert not check.verdict.evidence
+
+
 def test_records_link_when_all_amounts_have_noise_of_their_own(tmp_path: Path) -> None:
     adults = survey(400)
     adults = adults[adults["netIncome"].notna()].drop_duplicates("db030").reset_index(drop=True)
