@@ -199,11 +199,14 @@ def _text(value: Any) -> str:
     return "" if pd.isna(value) else level_text(value)
 
 
+HINT = "Say which column it is: columns={...}, or [columns] in the file of --columns."
+
+
 def _check(faults: Faults, made: pd.DataFrame, reads: _Model) -> None:
     for name in dict.fromkeys([*reads.households, *reads.persons]):
         if name not in made:
             what = "is not a column of the population, and does not follow from others"
-            faults.add(name, what, hint=f'Give columns={{"{name}": ...}}.')
+            faults.add(name, what, hint=HINT)
             continue
         missing = made[name].isna().to_numpy()
         if missing.any():
