@@ -153,8 +153,12 @@ class Regressed(_Around):
 
     @property
     def model_of_classes(self) -> str:
-        """Name of the model of what kind of value a person has: a learner's is of its own sort."""
-        return "multinomial" if self.type == "regression" else self.type
+        """Name of the model of what kind of value a person has.
+
+        A tree for trees and forests: the mean over a forest gives amounts to persons none of whom
+        has any in the survey.
+        """
+        return "multinomial" if self.type == "regression" else "tree"
 
     def check(self, faults: Faults, label: str) -> None:
         """Note options that cannot work."""

@@ -74,7 +74,7 @@ class Continuous(BlockStage):
     """Simulate a continuous or semi-continuous variable.
 
     What kind of value a person has is drawn first, from a multinomial model given the predictors
-    (methods "tree" and "forest": from a classification tree or forest): a class of values (method
+    (methods "tree" and "forest": from a classification tree): a class of values (method
     "binned"), or missing, zero or another value (all other methods).
     Then a value is drawn inside the class, or around a regression. Survey weights are used by
     every method.

@@ -137,11 +137,6 @@ def test_a_column_comes_back_with_its_values(column: pd.Series) -> None:
         assert back.dtype == column.dtype
 
 
-def test_dates_cannot_be_simulated() -> None:
-    with pytest.raises(InputError, match="born: type datetime"):
-        encode_column(pd.Series(pd.to_datetime(["2020-01-01"]), name="born"))
-
-
 def test_streams_depend_on_every_name_and_on_the_seed() -> None:
     draws = {
         names: Streams(seed).at(*names[1:]).random()

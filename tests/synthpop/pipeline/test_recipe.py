@@ -76,13 +76,6 @@ def test_names_that_the_population_has_anyway(name: str) -> None:
         )
 
 
-def test_a_date_in_the_recipe_is_a_fault() -> None:
-    frame = small_frame().assign(born=pd.Timestamp("2000-01-01"))
-    with pytest.raises(InputError, match="born: type datetime"):
-        Pipeline([Structure(["born"])]).fit(Survey(frame, **ROLES), seed=1)
-    Pipeline([Structure(["age"])]).fit(Survey(frame, **ROLES), seed=1)  # not read: no matter
-
-
 def test_events_tell_the_progress() -> None:
     seen: list[Event] = []
     small_pipeline().fit(small_survey(), seed=1, on_event=seen.append).simulate(
