@@ -279,12 +279,14 @@ def _write_xlsx(frame: pd.DataFrame, path: Path, target: Path) -> None:
 
 def _write_arrow(frame: pd.DataFrame, path: Path, target: Path) -> None:
     import pyarrow as pa
+    from pyarrow import feather
 
     try:
         if target.suffix.lower() == ".parquet":
             frame.to_parquet(path, index=False)
         else:
-            frame.reset_index(drop=True).to_feather(path)
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            feather.write_feather(with_dictionary(table, dictionary_of(frame)), path)
     except (pa.ArrowException, TypeError, ValueError) as problem:
         reason = str(problem).splitlines()[0]
         raise OutputError(
@@ -314,7 +316,11 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_feather(path: Path) -> pd.DataFrame:
-    return _with_types(pd.read_feather(path))
+    from pyarrow import feather
+
+    frame = pd.read_feather(path)  # older versions of pandas leave the dictionary out
+    dictionary = dictionary_of(feather.read_table(path, columns=[]))
+    return _with_types(with_dictionary(frame, dictionary) if len(dictionary) else frame)
 
 
 def _with_types(frame: pd.DataFrame) -> pd.DataFrame:

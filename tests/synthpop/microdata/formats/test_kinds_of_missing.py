@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow.feather import write_feather
 
 import riskeval.cli
 import synthpop.cli
@@ -114,6 +116,8 @@ def test_run_files_keep_them_and_the_population_has_them(survey: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_texts_among_numbers_are_kinds_of_missing(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
     cells: list[object] = [*range(100, 140), "refused", "not known", None, "refused"]
     file, back = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     frame = pd.DataFrame({"x": cells, "y": range(len(cells))})
@@ -141,9 +145,11 @@ def test_texts_among_numbers_are_kinds_of_missing(tmp_path: Path, suffix: str) -
 def test_codes_of_a_dictionary_in_parquet_are_kinds_of_missing(
     survey: Path, tmp_path: Path, suffix: str
 ) -> None:
-    raw = with_dictionary(codes(survey), Dictionary([INCOME, WORK]))
-    file = tmp_path / f"raw{suffix}"
-    raw.to_parquet(file) if suffix == ".parquet" else raw.to_feather(file)
+    kinds, file = Dictionary([INCOME, WORK]), tmp_path / f"raw{suffix}"
+    if suffix == ".parquet":
+        with_dictionary(codes(survey), kinds).to_parquet(file)
+    else:
+        write_feather(with_dictionary(pa.Table.from_pandas(codes(survey)), kinds), file)
     read, user_missing = read_with_kinds(file)
     spss = read_table(survey, user_missing="level")
     assert user_missing == "level"
