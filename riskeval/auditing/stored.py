@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from riskeval.auditing.result import Audit, bound_text, stage_text
@@ -70,8 +70,7 @@ def store_audit(path: Path, audit: Audit) -> None:
         list(audit.recipe), audit.survey, audit.n_refits, audit.limit, audit.confidence,
         audit.epsilon, list(audit.leaking), max(rates, default=0.0),
     )  # fmt: skip
-    values = {name: getattr(stored, name) for name in StoredAudit.__dataclass_fields__}
-    write_text(path, json.dumps(with_hash({"kind": KIND, **values}), indent=1) + "\n")
+    write_text(path, json.dumps(with_hash({"kind": KIND, **asdict(stored)}), indent=1) + "\n")
 
 
 def read_audit(

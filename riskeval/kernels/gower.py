@@ -202,19 +202,32 @@ def least_sum(tree, node, numbers, codes, i, ranges, number_weights, code_weight
 
 
 @step
-def nearer_last(
-    boxes, first, numbers, codes, i, ranges, number_weights, code_weights, waiting, least, n_waiting
-):
-    """Put both halves of a group on the stack, the one that may be nearer on top; its new size."""
-    sums = (
-        least_sum(boxes, first, numbers, codes, i, ranges, number_weights, code_weights),
-        least_sum(boxes, first + 1, numbers, codes, i, ranges, number_weights, code_weights),
-    )
-    nearer = int(sums[1] < sums[0])
-    for part in (1 - nearer, nearer):
-        waiting[n_waiting], least[n_waiting] = first + part, sums[part]
-        n_waiting += 1
-    return n_waiting
+def next_group(
+    child, boxes, numbers, codes, i, ranges, number_weights, code_weights,
+    waiting, least, n_waiting, enough,
+):  # fmt: skip
+    """Take groups from the stack until one is not halved and may have a record within `enough`.
+
+    Of two halves the one that may be nearer is looked at first. Returns the group, -1 where none
+    is left, and the size of the stack.
+    """
+    while n_waiting:
+        n_waiting -= 1
+        node = waiting[n_waiting]
+        if least[n_waiting] >= enough:
+            continue
+        first = child[node]
+        if first == 0:
+            return node, n_waiting
+        sums = (
+            least_sum(boxes, first, numbers, codes, i, ranges, number_weights, code_weights),
+            least_sum(boxes, first + 1, numbers, codes, i, ranges, number_weights, code_weights),
+        )
+        nearer = int(sums[1] < sums[0])
+        for part in (1 - nearer, nearer):
+            waiting[n_waiting], least[n_waiting] = first + part, sums[part]
+            n_waiting += 1
+    return -1, 0
 
 
 @kernel
@@ -238,17 +251,13 @@ def gower_nearest(tree, records, r_numbers, ranges, number_weights, r_codes, cod
         # a sum of this size is too far, whichever variables are missing
         enough = np.inf
         n_waiting, waiting[0], least[0] = 1, 0, 0.0
-        while n_waiting:
-            n_waiting -= 1
-            node = waiting[n_waiting]
-            if least[n_waiting] >= enough:
-                continue
-            if child[node]:
-                n_waiting = nearer_last(
-                    boxes, child[node], r_numbers, r_codes, i, ranges, number_weights,
-                    code_weights, waiting, least, n_waiting,
-                )  # fmt: skip
-                continue
+        while True:
+            node, n_waiting = next_group(
+                child, boxes, r_numbers, r_codes, i, ranges, number_weights, code_weights,
+                waiting, least, n_waiting, enough,
+            )  # fmt: skip
+            if node < 0:
+                break
             for t in range(begin[node], end[node]):
                 if order[t] == skip[i]:
                     continue
@@ -293,17 +302,13 @@ def gower_ties(
     for i in range(n_r):
         best, enough, n_near = np.inf, np.inf, 0
         n_waiting, waiting[0], least[0] = 1, 0, 0.0
-        while n_waiting:
-            n_waiting -= 1
-            node = waiting[n_waiting]
-            if least[n_waiting] >= enough:
-                continue
-            if child[node]:
-                n_waiting = nearer_last(
-                    boxes, child[node], r_numbers, r_codes, i, ranges, number_weights,
-                    code_weights, waiting, least, n_waiting,
-                )  # fmt: skip
-                continue
+        while True:
+            node, n_waiting = next_group(
+                child, boxes, r_numbers, r_codes, i, ranges, number_weights, code_weights,
+                waiting, least, n_waiting, enough,
+            )  # fmt: skip
+            if node < 0:
+                break
             for t in range(begin[node], end[node]):
                 total, compared = gower_sums(
                     o_numbers, o_codes, t, r_numbers, r_codes, i,

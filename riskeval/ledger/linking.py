@@ -100,16 +100,14 @@ def link(
     if right < (MOSTLY if near is None else SOME):  # pairs by chance: other persons
         return Links(nothing, np.zeros(n_b, np.int64), {}, ways, right, tuple(by))
     links = _compared(pairs, ways, by, groups, homes, k, earlier)
-    record, teller = links.record, links.teller
     if not _is_near(ways):
-        links = _with_the_rest(pairs, links, n_a)
-        record, teller = links.record, links.teller
-    else:  # noise beyond the reach of nearly all leaves no candidate
-        record = np.where(record >= 0, record, first)
-        teller = {
-            name: np.where((one < 0) & (links.n_candidates == 0), record, one)
-            for name, one in teller.items()
-        }
+        return replace(_with_the_rest(pairs, links, n_a), right=right)
+    # noise beyond the reach of nearly all leaves no candidate
+    record = np.where(links.record >= 0, links.record, first)
+    teller = {
+        name: np.where((one < 0) & (links.n_candidates == 0), record, one)
+        for name, one in links.teller.items()
+    }
     return replace(links, record=record, right=right, teller=teller)
 
 
@@ -270,10 +268,11 @@ def _ways_of_columns(
             learned[name] = Way("range" if meets >= AGREES else "changed", meets)
             continue
         same = float((a.hash[j] == b.hash[both]).mean())
-        numbers = a.kind == b.kind == "numbers" and len(a.distinct) > MOST_CANDIDATES
-        agrees = MOSTLY if numbers else AGREES  # noise changes nearly all; the others are not right
+        numbers = a.kind == b.kind == "numbers"
+        many = numbers and len(a.distinct) > MOST_CANDIDATES
+        agrees = MOSTLY if many else AGREES  # noise changes nearly all; other pairs are not right
         learned[name] = Way("same" if same >= agrees else "changed", same)
-        if same < agrees and a.kind == b.kind == "numbers":
+        if numbers and same < min(agrees, SHARED):
             learned[name] = _moved(a, b, j, both, same)
     return learned
 

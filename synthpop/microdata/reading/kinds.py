@@ -14,10 +14,8 @@ FEWEST_YEARS, ENOUGH_FOR_YEARS = 40, 400  # distinct whole ages, of so many pers
 OLD_AT_LEAST, YOUNG_AT_MOST, MOST_OF_AN_AGE = 70, 18, 0.06  # of ages that no name tells
 ROWS_A_CODE, MOST_CODES = 5, 2_000
 UNEVEN, MOST_HEAPED, MOST_SMOOTH = 5.0, 0.2, 0.65
-WIDEST_STEP, LEAST_UNIFORM = (
-    20,
-    0.1,
-)  # of ids in any order: mean step; distance from a straight line
+# of ids in any order: mean step; distance from a straight line
+WIDEST_STEP, LEAST_UNIFORM = 20, 0.1
 
 
 def number_column(column: pd.Series) -> np.ndarray | None:

@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 
 from riskeval import InputError, Ledger, OutputError, ReleaseFacts
+from riskeval.ledger.columns import read_columns
+from riskeval.ledger.linking import link
 from riskeval.protect import global_recode, local_suppression, record_swap
 from riskeval.protection.release import release_file
 from synthpop import load_demo_survey
@@ -238,6 +240,16 @@ def test_noise_that_is_drawn_anew_averages_out_and_noise_that_is_kept_does_not(t
     assert "noise that averages out" not in set(of_later.verdict.to_frame()["name"])
     _consistent, plan = ledger.consistent(third, keys=KEYS, household="db030")
     assert ("netIncome", "use its values") in set(zip(plan["column"], plan["what"], strict=True))
+
+
+def test_a_small_number_that_few_have_otherwise_is_no_noise() -> None:
+    people = survey().assign(rooms=lambda frame: frame["hsize"].astype(float))
+    people.loc[::40, "rooms"] = np.nan  # so that others link the records
+    later = people.copy()
+    later.loc[np.random.default_rng(2).random(len(people)) < 0.05, "rooms"] += 1
+    found = link(read_columns(people), read_columns(shuffled(later)))
+    assert "rooms" not in found.by
+    assert found.ways["rooms"].kind == "changed"
 
 
 def test_samples_that_overlap_link_those_who_are_in_both_and_tell_nothing_else(tmp_path) -> None:
