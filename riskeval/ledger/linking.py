@@ -111,9 +111,7 @@ def link(
     return replace(links, record=record, right=right, teller=teller)
 
 
-def _with_the_rest(
-    pairs: Mapping[str, tuple[Readable, Readable]], links: Links, n_a: int
-) -> Links:  # fmt: skip
+def _with_the_rest(pairs: Mapping[str, tuple[Readable, Readable]], links: Links, n_a: int) -> Links:
     """Link the records that have no candidate: some of the columns that group all were changed."""
     rows = (
         np.setdiff1d(np.arange(n_a), links.record),

@@ -17,7 +17,7 @@ class Preset:
 
     title: str
     marks: tuple[str, ...]  # columns that a file of this format has, and few others
-    # role, "age", "sex" or "relation" -> names of its column
+    # role, "age" or "sex" -> names of its column
     columns: Mapping[str, tuple[str, ...]]
     note: str = ""  # what is to be known of the weight
 
@@ -26,24 +26,23 @@ DHS_WEIGHT = message("six decimals are implied, and the weights add up to the sa
 PRESETS: tuple[Preset, ...] = (
     Preset("American Community Survey (PUMS)", ("SERIALNO", "PWGTP", "AGEP"), {
         "household": ("SERIALNO",), "weight": ("PWGTP",), "household_weight": ("WGTP",),
-        "household_size": ("NP",), "age": ("AGEP",), "sex": ("SEX",),
-        "relation": ("RELSHIPP", "RELP", "REL"),
+        "age": ("AGEP",), "sex": ("SEX",),
     }),
     Preset("IPUMS", ("SERIAL", "PERNUM"), {
         "household": ("SERIAL",), "weight": ("PERWT", "ASECWT", "WTFINL"),
-        "household_weight": ("HHWT", "ASECWTH", "HWTFINL"), "household_size": ("NUMPREC",),
+        "household_weight": ("HHWT", "ASECWTH", "HWTFINL"),
         "psu": ("CLUSTER",), "strata": ("STRATA", "STATEFIP", "GEOLEV1"), "age": ("AGE",),
-        "sex": ("SEX",), "relation": ("RELATE",),
+        "sex": ("SEX",),
     }),
     Preset("EU-SILC", ("DB030", "RB050"), {
         "household": ("DB030", "RX030"), "weight": ("RB050",),
-        "household_weight": ("DB090",), "household_size": ("HX040", "HSIZE"), "strata": ("DB040",),
-        "psu": ("DB060",), "age": ("RX020", "AGE"), "sex": ("RB090",), "relation": ("RB240_F",),
+        "household_weight": ("DB090",), "strata": ("DB040",),
+        "psu": ("DB060",), "age": ("RX020", "AGE"), "sex": ("RB090",),
     }),
     Preset("Demographic and Health Surveys, household members", ("HHID", "HVIDX", "HV005"), {
-        "household": ("HHID",), "weight": ("HV005",), "household_size": ("HV009",),
+        "household": ("HHID",), "weight": ("HV005",),
         "psu": ("HV021",), "strata": ("HV023", "HV022", "HV024"), "age": ("HV105",),
-        "sex": ("HV104",), "relation": ("HV101",),
+        "sex": ("HV104",),
     }, note=DHS_WEIGHT),
     Preset("Demographic and Health Surveys, women or men", ("CASEID", "V005", "V012"), {
         "person": ("CASEID",), "weight": ("V005",), "psu": ("V021",),
@@ -51,24 +50,24 @@ PRESETS: tuple[Preset, ...] = (
     }, note=DHS_WEIGHT),
     Preset("Living Standards Measurement Study (ISA)", ("HHID", "INDIV", "EA"), {
         "household": ("HHID",), "weight": ("WT_WAVE4", "WT_WAVE5", "WT_FINAL", "WEIGHT"),
-        "strata": ("ZONE", "STATE"), "psu": ("EA",), "sex": ("S1Q2",), "relation": ("S1Q3",),
+        "strata": ("ZONE", "STATE"), "psu": ("EA",), "sex": ("S1Q2",),
         "age": ("S1Q4", "S1Q6"),
     }),
     Preset("Living Standards Measurement Study (Ethiopia)", ("HOUSEHOLD_ID", "INDIVIDUAL_ID"), {
         "household": ("HOUSEHOLD_ID",), "person": ("INDIVIDUAL_ID",),
         "weight": ("PW_W5", "PW_W4", "PW_W3", "PW_W2", "PW_W1", "PW"), "psu": ("EA_ID",),
-        "strata": ("SAQ01", "REGION"), "sex": ("S1Q02", "HH_S1Q03"), "relation": ("S1Q01",),
+        "strata": ("SAQ01", "REGION"), "sex": ("S1Q02", "HH_S1Q03"),
         "age": ("S1Q03A", "HH_S1Q04A"),
     }),
     Preset("National Household Travel Survey", ("HOUSEID", "PERSONID"), {
         "household": ("HOUSEID",), "weight": ("WTPERFIN", "WTPERFIN5D", "WTPERFIN2D"),
-        "household_weight": ("WTHHFIN", "WTHHFIN5D"), "household_size": ("HHSIZE",),
+        "household_weight": ("WTHHFIN", "WTHHFIN5D"),
         "strata": ("CENSUS_R", "HHSTATE"), "age": ("R_AGE_IMP", "R_AGE"),
-        "sex": ("R_SEX_IMP", "R_SEX"), "relation": ("R_RELAT",),
+        "sex": ("R_SEX_IMP", "R_SEX"),
     }),
     Preset("ActivitySim, persons with households", ("HOUSEHOLD_ID", "PNUM", "PTYPE"), {
-        "household": ("HOUSEHOLD_ID",), "person": ("PERSON_ID", "PERID"),
-        "household_size": ("HHSIZE", "PERSONS"), "age": ("AGE",), "sex": ("SEX",),
+        "household": ("HOUSEHOLD_ID",), "person": ("PERSON_ID", "PERID"), "age": ("AGE",),
+        "sex": ("SEX",),
     }),
 )  # fmt: skip
 """Formats whose columns are known; the layouts are those of the publishers' codebooks."""

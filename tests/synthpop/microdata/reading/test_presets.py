@@ -13,6 +13,7 @@ from tests.reference_data import zoo_file
 from tests.small import small_frame
 
 ROLES = ("household", "weight", "psu")
+READ = ("household", "person", "psu", "strata", "weight", "household_weight")
 
 
 def layout(**names: str) -> pd.DataFrame:
@@ -72,6 +73,7 @@ def test_the_weight_of_dhs_has_a_note() -> None:
 def test_every_format_has_a_household_or_person_and_no_mark_alone() -> None:
     for preset in PRESETS:
         assert {"household", "person"} & set(preset.columns)
+        assert set(preset.columns) <= {*READ, "age", "sex"}
         assert preset_of(preset.marks[:1]) is None
         assert preset_of(preset.marks) is not None
 
@@ -80,5 +82,5 @@ def test_the_census_file_of_the_zoo_is_known() -> None:
     found = preset_of(pd.read_parquet(zoo_file("acs_pums.parquet")).columns)
     assert found is not None
     assert found[0].title.startswith("American Community Survey")
-    wanted = {"weight": "PWGTP", "household_weight": "WGTP", "relation": "RELP"}
+    wanted = {"weight": "PWGTP", "household_weight": "WGTP", "household": "SERIALNO"}
     assert {role: found[1][role] for role in wanted} == wanted
