@@ -84,7 +84,8 @@ def compare(
         synthetic file. `Release` overrules that. With ``Release(..., replicates=[...])`` every
         number is the mean over several files of the same method, with the interval of that mean.
     keys : sequence of str
-        Categorical variables that an intruder is thought to know.
+        Categorical variables that an intruder is thought to know; none for files of amounts alone,
+        as of enterprises, where `numeric` is what the intruder knows.
     numeric, sensitive : sequence of str
         Numeric variables; sensitive variables (categories, or numbers to predict).
     weights : str, optional
@@ -150,7 +151,7 @@ def compare(
         weights = None
     file = as_file(
         original, faults, keys=keys, numeric=numeric, weights=weights, household=household,
-        subject="original",
+        subject="original", needs="keys or numbers",
     )  # fmt: skip
     frame, household, weights = file.frame, file.roles.household, file.roles.weight
     names = _names(faults, file, sensitive)

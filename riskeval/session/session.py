@@ -54,7 +54,7 @@ class ProtectionSession(SessionVerbs, Shown):
     data : DataFrame, or a frame of another library, n records
         Kept as it is; every state of the file is computed from it by replaying steps.
     keys : sequence of str
-        Categorical key variables.
+        Categorical key variables; none for a file of amounts alone, as of enterprises.
     numeric : sequence of str
         Continuous key variables.
     weights : str, optional
@@ -136,7 +136,7 @@ class ProtectionSession(SessionVerbs, Shown):
         faults = Faults("ProtectionSession")
         file = as_file(
             data, faults, keys=keys, numeric=numeric, weights=weights, household=household,
-            sensitive=sensitive,
+            sensitive=sensitive, needs="keys or numbers",
         )  # fmt: skip
         self.roles = SessionRoles(
             file.roles.keys,
@@ -412,11 +412,12 @@ class ProtectionSession(SessionVerbs, Shown):
         steps = (
             f"{plural(self._position, 'step')}: {verbs}." if verbs else message("No step so far.")
         )
-        records, keys = plural(len(self.original_frame), "record"), join(self.roles.keys)
         return message(
-            "Protection of {records} with the key variables {keys}. {steps}",
-            records=records,
-            keys=keys,
+            "Protection of {records} with the key variables {keys}. {steps}"
+            if self.roles.keys
+            else "Protection of {records} with the amounts {keys}. {steps}",
+            records=plural(len(self.original_frame), "record"),
+            keys=join(self.roles.keys or self.roles.numeric),
             steps=steps,
         )
 
