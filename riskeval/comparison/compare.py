@@ -78,7 +78,8 @@ def compare(
     ----------
     original : DataFrame, Survey or Arrow table, n records
     releases : mapping of name to release
-        A frame, a Survey, a Population, a ``Protected``, or a `Release` that says more. A frame
+        A frame, a Survey, a Population, a ``Protected``, a `ProtectionSession` (its current file),
+        or a `Release` that says more. A frame
         with as many rows as the original counts as a perturbed copy, row by row, when the
         variables of both agree by 0.5 or more on average (0 is chance, 1 certainty); else as a
         synthetic file. `Release` overrules that. With ``Release(..., replicates=[...])`` every

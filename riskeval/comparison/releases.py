@@ -11,6 +11,7 @@ import pandas as pd
 
 from riskeval.comparison.matching import match_near, match_shuffled
 from riskeval.protection.result import Protected
+from riskeval.shared.files import HeldFile
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
@@ -121,7 +122,11 @@ def read_release(
 ) -> ReleaseFile | None:
     """Read one release; note faults and return None where it cannot be used."""
     release = item if isinstance(item, Release) else Release(item)
-    if isinstance(release.data, Protected) and release.kind is None:
+    if isinstance(release.data, HeldFile):
+        release = replace(
+            release, data=release.data.current_frame(), kind=release.kind or "perturbed"
+        )
+    elif isinstance(release.data, Protected) and release.kind is None:
         release = replace(release, kind="perturbed")  # its rows are those of its input
     problems = Faults(f"release {name}")
     weights, variables = original.weights, original.variables

@@ -13,6 +13,7 @@ from riskeval.report.protection_variables import safe_columns, variable_rows
 from riskeval.report.protection_verdicts import before_and_now, verdict_rows, worst_rows
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
+from riskeval.session.edited import EDITED
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import joined_by, message
@@ -66,6 +67,9 @@ CAPTIONS = {
         )
     ),
 }
+BY_HAND = message(
+    "A step was edited elsewhere: its file and note are kept, and it cannot be repeated by itself."
+)
 OF_AMOUNTS = message(
     "Interval disclosure assumes that the intruder's values are exact and that records are "
     "compared one by one; it is not a probability of a correct link."
@@ -235,8 +239,9 @@ def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
 
 def _caveats(session: ProtectionSession) -> list[str]:
     roles, verbs = session.roles, {step.verb for step in session.steps}
+    by_hand = [BY_HAND] if EDITED in verbs else []
     if not roles.keys:
-        return [message(
+        return [*by_hand, message(
             "An intruder is thought to know the amounts and nothing else: region, industry or size "
             "of the units would tell more. Name them as keys where the file has them."
         ), OF_AMOUNTS, OF_RECORDS]  # fmt: skip
@@ -272,4 +277,4 @@ def _caveats(session: ProtectionSession) -> list[str]:
         )
     if roles.numeric:
         sentences.append(OF_AMOUNTS)
-    return [*sentences, OF_RECORDS]
+    return [*by_hand, *sentences, OF_RECORDS]

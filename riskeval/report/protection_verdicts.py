@@ -179,7 +179,7 @@ def _columns_that_identify(session: ProtectionSession) -> list[str]:
     """Return released numbers in no role that differ in most records and were not changed."""
     roles = session.roles
     named = {*roles.keys, *roles.numeric, *roles.pram, *roles.drop, roles.weights, roles.household}
-    original, current = session.original_frame, session.current_frame()
+    original, current = session.original_of_current(), session.current_frame()
     return [
         str(name) for name in current
         if name not in named and is_number(current[name])

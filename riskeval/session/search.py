@@ -170,7 +170,7 @@ class _Search:
         seed: int,
     ) -> None:
         self.session, self.limits, self.seed = session, limits, seed
-        self.start = session.current_frame()
+        self.start, self.truth = session.current_frame(), session.original_of_current()
         keys = session.roles.keys
         self.sizes = group_sizes(int(limits.get("k", 2)))
         self.recodings = [key_recodings(self.start[n], recodings.get(n)) for n in keys]
@@ -182,7 +182,7 @@ class _Search:
         self.tried = 0
         self.wanted = {*SCORED, "below_3_after_recovery", *limits}
         self.rising: set[str] = set()  # numbers of which more is better
-        self.original = self._measure(session.original_frame, ())
+        self.original = self._measure(self.truth, ())
 
     def run(self) -> Iterator[None]:
         """Try one file after the other, in an order that depends on results only."""
@@ -282,19 +282,17 @@ class _Search:
     def _measure(self, released: pd.DataFrame, steps: tuple[Step, ...]) -> PlanTrial:
         session = self.session
         k = int(self.limits.get("k", 3))
-        measured = risk_measurements(session.original_frame, released, session.roles, self.wanted)
+        measured = risk_measurements(self.truth, released, session.roles, self.wanted)
         self.rising |= {one.key for one in measured if one.info.direction == "high"}
         values = {one.key: one.value for one in measured}
         if session.roles.keys:
             values["below_k"] = (
                 values["below_3_after_recovery"]
                 if k == 3
-                else records_below(session.original_frame, released, session.roles, k)
+                else records_below(self.truth, released, session.roles, k)
             )
-        values["cells_lost"] = cells_lost(session.original_frame, released, session.roles.keys)
-        return PlanTrial(
-            steps, values, role_losses(session.original_frame, released, session.roles)
-        )
+        values["cells_lost"] = cells_lost(self.truth, released, session.roles.keys)
+        return PlanTrial(steps, values, role_losses(self.truth, released, session.roles))
 
     def _risks(self, trial: PlanTrial) -> dict[str, float]:
         """Return the risks as parts of those of the original."""

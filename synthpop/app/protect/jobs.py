@@ -87,7 +87,9 @@ def _first_numbers(
             limits=dict(state.limits),
         ).measurements
     else:
-        original, limits = session.original_frame, Limits(**state.limits)
+        whole = len(frame) == len(session.original_frame)
+        original = session.original_frame if whole else session.original_of_current()
+        limits = Limits(**state.limits)
         measured = (*risk_measurements(original, frame, session.roles, (), limits),)
     return {
         measurement.key: {
@@ -116,8 +118,9 @@ def measure(request: JobRequest) -> Any:
         column, what = names if isinstance(names, tuple) else (names, "")
         row = [str(column), str(what), number(values["original"], 4), number(values["current"], 4)]
         (losses if column == "numeric keys" else variables).append(row)
-    missing = int(session.data.isna().sum().sum() - session.original.isna().sum().sum())
-    cells = session.original.size
+    original, current = session.original_of_current(), session.current_frame()
+    missing = int(current.isna().sum().sum() - original.isna().sum().sum())
+    cells = original.size
     return {
         "risk": [
             {
