@@ -164,7 +164,7 @@ def _dominance(
     frame, units = file.frame, file.household_index
     units = np.where(units < 0, units.max(initial=-1) + 1 + np.arange(len(units)), units)
     sizes = np.ones(len(frame)) if file.weights is None else file.weights
-    group = np.zeros(len(frame), dtype=np.int64)
+    group: np.ndarray = np.zeros(len(frame), dtype=np.int64)
     if groups:
         group = frame.groupby(list(groups), dropna=False, observed=True).ngroup().to_numpy()
     order = np.argsort(group, kind="stable")

@@ -89,7 +89,7 @@ def _rows(faults: Faults, table: Any) -> list[Sequence[Any]]:
 
 
 def _numbers(faults: Faults, values: pd.Series, rows: Sequence[Sequence[Any]]) -> pd.Series:
-    check_numeric(faults, values.to_frame(), [values.name], "column to recode")
+    check_numeric(faults, values.to_frame(), [str(values.name)], "column to recode")
     numbers, name = as_numbers(values), str(values.name)
     new, taken = numbers.copy(), np.zeros(len(numbers), dtype=np.bool_)
     for row in rows:

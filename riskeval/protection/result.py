@@ -188,7 +188,9 @@ def with_fewer_records(
     before = file.indexed
     after = (before if changed is None else changed).iloc[rows]
     kept = before.iloc[rows]
-    columns = [name for name in kept if changed is not None and not kept[name].equals(after[name])]
+    columns = [
+        str(name) for name in kept if changed is not None and not kept[name].equals(after[name])
+    ]
     result = protected(
         kept, after, columns, method=method, parameters=parameters, seed=seed, notes=notes,
         details={"rows": rows},

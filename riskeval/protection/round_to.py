@@ -67,7 +67,7 @@ def round_to(
     """
     faults = Faults("round_to")
     file = as_file(data, faults)
-    frame, names = file.indexed, numeric_names(faults, file, columns)  # type: ignore[arg-type]
+    frame, names = file.indexed, numeric_names(faults, file, columns)
     check(faults, RANGES, {"base": base, "least": least, "most": most})
     values = read_numbers(faults, frame, names, "column to round")
     faults.raise_if_any()

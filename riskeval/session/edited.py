@@ -81,7 +81,9 @@ def run_edited(step: Step, current: pd.DataFrame) -> Protected:
         "Edited elsewhere, not repeatable by itself: {note}", note=step.parameters["note"]
     )
     before = current.iloc[rows]
-    names = [name for name in edited if name in before and not edited[name].equals(before[name])]
+    names = [
+        str(name) for name in edited if name in before and not edited[name].equals(before[name])
+    ]
     result = protected(
         before, edited, names, method=EDITED, parameters={"note": step.parameters["note"]},
         notes=[note], details={"rows": rows},

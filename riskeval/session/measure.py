@@ -96,8 +96,9 @@ def compare_risks(
 
 def _linked_text(table: pd.DataFrame, roles: SessionRoles) -> str:
     """Say what whoever knows the amounts of a file without keys finds."""
-    linked = table.reindex(index=["record_linkage", "interval_disclosure"])
-    first, last = (float(x) for x in linked.loc["record_linkage", ["original", "current"]])
+    names, files = ["record_linkage", "interval_disclosure"], ["original", "current"]
+    values = table.reindex(index=names)[files].to_numpy(dtype=float)
+    first, last = (float(x) for x in values[0])
     if np.isnan([first, last]).any():
         return message("The risks of the two files are not defined on these data.")
     return message(
@@ -107,7 +108,7 @@ def _linked_text(table: pd.DataFrame, roles: SessionRoles) -> str:
         names=join(roles.numeric),
         first=percent(first, 1),
         last=percent(last, 1),
-        near=percent(float(linked.loc["interval_disclosure", "current"]), 1),
+        near=percent(float(values[1, 1]), 1),
     )
 
 

@@ -31,7 +31,7 @@ def amounts_of(
     if keys:
         return list(numeric)
     return [
-        name for name in frame
+        str(name) for name in frame
         if name in numeric
         or (name not in others and is_number(frame[name]) and frame[name].nunique() > FEW_VALUES)
     ]  # fmt: skip

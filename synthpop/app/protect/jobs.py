@@ -17,6 +17,7 @@ from synthpop.app.protect.session import (
 )
 from synthpop.app.reading import describe_columns, preview_source, suggest_roles_of
 from synthpop.app.state import opened
+from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.language import current_language
 from synthpop.microdata.messages.text import BLANK
 
@@ -72,7 +73,7 @@ def _first_numbers(
     state: ProtectState, session: ProtectionSession, frame: pd.DataFrame
 ) -> dict[str, Any]:
     from riskeval.measures.assess import assess
-    from riskeval.measures.request import Limits
+    from riskeval.measures.request import read_limits
     from riskeval.report.values import shown
     from riskeval.session.measure import risk_measurements
 
@@ -89,7 +90,7 @@ def _first_numbers(
     else:
         whole = len(frame) == len(session.original_frame)
         original = session.original_frame if whole else session.original_of_current()
-        limits = Limits(**state.limits)
+        limits = read_limits(Faults("limits"), state.limits)
         measured = (*risk_measurements(original, frame, session.roles, (), limits),)
     return {
         measurement.key: {
