@@ -23,7 +23,8 @@ def drop(data: Any, where: Mapping[str, Any], *, household: str | None = None) -
     Parameters
     ----------
     data : DataFrame or another table, one row per record
-    where : mapping of column to a value, a list of values, or {"least": 14, "most": 20}
+    where : mapping
+        Column -> a value, a list of values, or an interval ``{"least": 14, "most": 20}``.
         Records that meet every condition go; a missing value meets none.
     household : str, optional
         Column of household ids: every member of a household goes with the one that meets the

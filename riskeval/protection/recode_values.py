@@ -28,6 +28,7 @@ def recode_values(data: Any, column: str, table: Any) -> Protected:
     ----------
     data : DataFrame or another table, one row per record
     column : str
+        Whose values are replaced.
     table : mapping, sequence of rows, or DataFrame
         ``{old: new}``; rows ``[old, new]``; or, for numbers, rows ``[low, high, new]``: values from
         low to high, both included. A DataFrame has such rows. Values that it does not name stay.

@@ -25,8 +25,10 @@ def set_missing(
     ----------
     data : DataFrame or another table, one row per record
     columns : str or sequence of str
-    where : mapping of column to a value, a list of values, or {"least": 14, "most": 20}, optional
-        Records that meet every condition; all of them without it. A missing value meets none.
+        Whose values become missing.
+    where : mapping, optional
+        Column -> a value, a list of values, or an interval ``{"least": 14, "most": 20}``. Records
+        that meet every condition; all of them without it. A missing value meets none.
 
     Returns
     -------
