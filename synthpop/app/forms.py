@@ -114,8 +114,7 @@ def make_form(
     main = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
     first = proposed or {}
     if picked:
-        kinds: dict[str, Kind] = dict.fromkeys(PICKS, "picks") | dict.fromkeys(COLUMNS, "columns")
-        options = [dataclasses.replace(one, kind=kinds.get(one.name, one.kind)) for one in options]
+        options = [dataclasses.replace(one, kind=_picked_kind(one)) for one in options]
         main = [one.name for one in options if one.name in main and one.kind != "picks"]
     ordered = tuple(
         dataclasses.replace(
@@ -124,6 +123,13 @@ def make_form(
         for one in options
     )
     return Form(name or described.__name__, first_sentence(described), ordered, title)
+
+
+def _picked_kind(option: Option) -> Kind:
+    """Return how an option of a method is entered where columns of a file are known."""
+    if option.name in PICKS:
+        return "picks"
+    return "columns" if option.name in COLUMNS else option.kind
 
 
 def protection_forms() -> dict[str, Form]:

@@ -131,13 +131,14 @@ def some_rows(frame: pd.DataFrame, household: str | None) -> np.ndarray:
 
 def _columns(original: pd.DataFrame, before: pd.DataFrame, result: Protected) -> list[list[Any]]:
     """Return changed cells, new missing values and the information lost so far, by column."""
-    rows = []
-    for row in result.changes.itertuples():
-        name = str(row.column)
+    rows, changes = [], result.changes
+    for name, cells, missing in zip(
+        changes["column"], changes["cells"], changes["suppressed"], strict=True
+    ):
         losses: list[float | None] = [None, None]
         if name in original:
             losses = [_loss(original[name], file[name]) for file in (before, result.data)]
-        rows.append([name, int(row.cells), int(row.suppressed), *losses])
+        rows.append([str(name), int(cells), int(missing), *losses])
     return rows
 
 
