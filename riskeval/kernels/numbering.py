@@ -1,6 +1,8 @@
-"""The loop behind exact numbering of values: an open-addressed table, met values in order."""
+"""The loops behind exact numbering of values: hashes, and a table of values in their order."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from synthpop.microdata.runs.kernel import kernel
 
@@ -27,3 +29,19 @@ def number_values(values, keys, numbers, n_known, out):
             n_known += 1
         out[j] = numbers[slot]
     return n_known
+
+
+MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@kernel
+def mix_values(values, start, out):
+    """Write values that look random, by the finaliser of splitmix64 (Steele et al. 2014).
+
+    values, out : uint64, shape (n,); start, uint64, is added first
+    """
+    for j in range(len(values)):
+        z = values[j] + start
+        z = (z ^ (z >> np.uint64(30))) * MIX[0]
+        z = (z ^ (z >> np.uint64(27))) * MIX[1]
+        out[j] = z ^ (z >> np.uint64(31))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from riskeval.kernels.numbering import number_values
+from riskeval.kernels.numbering import mix_values, number_values
 from synthpop.microdata.frame.codes import encode, level_text
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.errors import InputError
@@ -23,9 +23,7 @@ ABOVE = re.compile(
 )
 BELOW = re.compile(rf"(?:(<|under|below|unter)|(?:<=|≤|up to|bis))\s*{NUMBER}", re.IGNORECASE)
 UNTIL = re.compile(rf"{NUMBER}\s*(?:and|or|und|oder) (?:less|under|below|younger|weniger|jünger)")
-AT_ONCE = 1 << 15
-"""Values that are mixed while they are in the cache."""
-MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+GOLDEN = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,16 +146,9 @@ def hash_numbers(numbers: np.ndarray) -> np.ndarray:
 
 
 def mixed(values: np.ndarray, salt: int) -> np.ndarray:
-    """Return values that look random, by the finaliser of splitmix64 (Steele et al. 2014)."""
+    """Return values that look random, others for another salt."""
     result = np.empty(len(values), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        start = np.uint64(salt + 1) * MIX[0]
-        for first in range(0, len(values), AT_ONCE):
-            z = result[first : first + AT_ONCE]
-            np.add(values[first : first + AT_ONCE], start, out=z)
-            for shift, factor in ((30, MIX[1]), (27, MIX[2]), (31, np.uint64(1))):
-                z ^= z >> np.uint64(shift)
-                z *= factor
+    mix_values(values, np.uint64((salt + 1) * GOLDEN % (1 << 64)), result)
     return result
 
 

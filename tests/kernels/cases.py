@@ -460,5 +460,12 @@ def store(file: Path) -> None:
     np.savez(file, **flat, kernels=np.array(sorted(ran)))
 
 
+@case
+def hashes() -> list[np.ndarray]:
+    from riskeval.ledger.columns import row_hash
+
+    return [row_hash([np.arange(9, dtype=np.uint64), np.full(9, 2**63, dtype=np.uint64)], 9)]
+
+
 if __name__ == "__main__":
     store(Path(sys.argv[1]))

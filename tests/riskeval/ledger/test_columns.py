@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from riskeval.ledger.columns import class_limits, read_columns, read_one
+from riskeval.ledger.columns import GOLDEN, class_limits, mixed, read_columns, read_one
 from riskeval.ledger.knowledge import by_votes, code
 
 
@@ -73,3 +73,10 @@ def test_votes_follow_the_published_formula() -> None:
     assert 0.93 < probability < 0.98
     assert n_sure > 3000
     assert code(np.array([5, 0, 5, 7], dtype=np.uint64)).tolist()[1] == -1
+
+
+def test_hashes_are_those_of_splitmix64() -> None:
+    """The first outputs of the published generator for the seed 1234567, state by state."""
+    states = [(1234567 + k * GOLDEN) % (1 << 64) for k in range(3)]
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert mixed(np.array(states, dtype=np.uint64), 0).tolist() == expected
