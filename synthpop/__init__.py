@@ -125,6 +125,7 @@ if TYPE_CHECKING:
     from synthpop.stages.impute import Impute as Impute
     from synthpop.stages.relation import Relation as Relation
     from synthpop.stages.structure import Structure as Structure
+    from synthpop.stages.table_pass import TablePass as TablePass
     from synthpop.variance.combine import combine as combine
     from synthpop.variance.over_replicates import (
         estimate_over_replicates as estimate_over_replicates,

@@ -37,7 +37,10 @@ def fit_with_fallback(
     for stratum in np.flatnonzero(enough) if pooling == "none" else ():
         persons = design.rows(np.flatnonzero(design.strata == stratum))
         by_stratum[stratum] = fit_model(model, persons, seed + int(stratum) + 1)
-    pooled = fit_model(model, pooled_design(model, design), seed)
+    if design.n_strata == 1 and by_stratum[0] is not None:
+        pooled = by_stratum[0]  # of the same persons, with the same predictors
+    else:
+        pooled = fit_model(model, pooled_design(model, design), seed)
     return FallbackSequence(model, tuple(by_stratum), pooled, marginals, Pooling(kind=str(pooling)))
 
 

@@ -35,6 +35,7 @@ FEWEST_ALIKE = 20  # persons of a level who show that it has no values, or that 
 LARGEST_CHANCE = 1e-3  # that persons of any level would be alike like this
 NEVER, SOME, ALWAYS = -1, 0, 1
 BOOSTING = {"max_iter": 100, "learning_rate": 0.08, "max_leaf_nodes": 8, "l2_regularization": 2.0}
+MOST_BOOSTED, FEWEST_ROUNDS = 1_000, 10  # trees of all classes, and rounds at least
 LARGEST_MISS = 0.02  # half the sum of differences of predicted and weighted shares of classes
 
 
@@ -56,12 +57,35 @@ class LearnerModel:
     note: str = ""
 
 
-def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = False) -> Any:
+def boosting_rounds(n_classes: int) -> dict[str, float]:
+    """Return the options of boosting: a round grows a tree for each class.
+
+    So that all classes have about 1,000 trees, many classes have fewer rounds of longer steps,
+    longer by the root of how much fewer they are. (60 codes and 6,300 persons: mean log score of
+    2,700 others -3.326 in 1.4 processor seconds; with 100 rounds -3.374 in 8.7.)
+
+    Examples
+    --------
+    >>> boosting_rounds(10)["max_iter"], boosting_rounds(60)["max_iter"]
+    (100, 16)
+    >>> round(boosting_rounds(60)["learning_rate"], 2)
+    0.2
+    """
+    most = BOOSTING["max_iter"]
+    rounds = int(min(most, max(FEWEST_ROUNDS, MOST_BOOSTED // max(n_classes, 1))))
+    step = BOOSTING["learning_rate"] * float(np.sqrt(most / rounds))
+    return {**BOOSTING, "max_iter": rounds, "learning_rate": step}
+
+
+def make_estimator(
+    model: Any, n_columns: int, seed: int, *, of_numbers: bool = False, n_classes: int = 2
+) -> Any:
     """Return a new classifier (`of_numbers`: regressor) for a name, or a copy of the one given.
 
     model: "tree", "forest", "shrunk-tree" and "boosting" (classifiers only) or one of scikit-learn
     n_columns: a forest tries two thirds of them at each split (not their square root, which is one
         column where there are two or three)
+    n_classes: boosting has fewer rounds for many
     seed: set as ``random_state`` where the estimator has one and it is None
     """
     from sklearn import ensemble, tree
@@ -81,7 +105,9 @@ def make_estimator(model: Any, n_columns: int, seed: int, *, of_numbers: bool = 
             random_state=seed,
         )
     if isinstance(model, str):
-        return ensemble.HistGradientBoostingClassifier(random_state=seed, **BOOSTING)
+        return ensemble.HistGradientBoostingClassifier(
+            random_state=seed, **boosting_rounds(n_classes)
+        )
     estimator = clone(model)
     if getattr(estimator, "random_state", 0) is None:
         estimator.set_params(random_state=seed)
@@ -125,7 +151,7 @@ def fit_learner(
     with one_thread(), warnings.catch_warnings():
         # codes of a classification may have few persons each
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        estimator = make_estimator(model, x.shape[1], seed)
+        estimator = make_estimator(model, x.shape[1], seed, n_classes=len(present))
         groups = {"groups": units} if isinstance(estimator, ShrunkTree) else {}
         estimator.fit(x, classes, sample_weight=shares, **groups)
         miss = missed_shares(estimator, x, classes, shares)

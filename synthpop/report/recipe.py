@@ -118,6 +118,9 @@ def _described(kind: str, stage: Mapping[str, Any], names: FigureNames) -> tuple
     if kind == "impute":
         how = "Taken from similar rows of the survey before the fit"
         return ", ".join(names.title(name) for name in stage["variables"]), how
+    if kind == "table_pass":
+        how = message("Values exchanged until tables of all pairs of variables are as expected")
+        return ", ".join(names.title(name) for name in stage["variables"]), how
     if kind not in MODELS:  # of a new stage: its options as they are
         columns = ", ".join(names.title(name) for name in listed_names(stage.get("name", ())))
         settings = {key: value for key, value in stage.items() if key not in ("type", "name")}

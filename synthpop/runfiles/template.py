@@ -19,7 +19,7 @@ from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join
-from synthpop.microdata.reading.lexicon import ROLES
+from synthpop.microdata.reading.lexicon import REGION, ROLES, concept_of
 from synthpop.microdata.reading.missing_codes import suspected_missing_codes
 from synthpop.microdata.roles.survey import MEAN_OF_MEMBERS
 from synthpop.profile.ages import class_labels
@@ -34,6 +34,7 @@ TAIL_RATIO, FEWEST_FOR_TAIL = 2.5, 200
 ABOVE_LARGEST, MOST_CANDIDATES = 1.2, 5
 MOST_GROUPS, LEAST_SHARE_NAMED = 20, 0.01
 AGE_CLASS = "age_class"
+FEWEST_OF_AREA = 100  # persons, in the mean, for tables by area
 ADULT, LEAST_SHARE_OF_HOUSEHOLDS = 18, 0.1
 MOST_PERSONS = 10_000_000  # that the first run makes
 
@@ -76,7 +77,7 @@ def template_text(
         *_structure(profile),
         *_age_classes(profile, frame),
         *_variables(frame, profile),
-        *_second_pass(profile),
+        *(_table_pass(frame, profile) if _is_flat(profile) else _second_pass(profile)),
         *_more_tables(profile),
     ]
     return "\n".join(lines)
@@ -332,17 +333,18 @@ def _variables(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
     always = _always(profile, frame)
     composition = [name for name, _ in _counts_of_members(profile, frame)]
     order = simulation_order(list(profile.columns))
+    flat = ['pooling = "complete"'] if _is_flat(profile) else []
     for name in order:
         item = profile.column(name)
         together = composition if item.together else []
         predictors = [*always, *together, *profile.predictors.get(name, ())]
         predictors = list(dict.fromkeys(predictors))
         if item.use == "categorical":
-            lines += _categorical(item, predictors)
+            lines += _categorical(item, predictors, flat)
         else:
             offset = profile.offsets.get(name)
             group = None if offset else _means_by(frame, profile, name, predictors)
-            lines += _continuous(frame[name], item, predictors, group, offset)
+            lines += _continuous(frame[name], item, predictors, group, offset, flat)
             lines += _derived_from(name, profile)
     for name in order:
         if profile.column(name).use == "categorical":
@@ -378,9 +380,12 @@ def _derive(name: str, profile: SurveyProfile) -> list[str]:
     return [*lines, ""]
 
 
-def _categorical(item: ColumnProfile, predictors: Sequence[str]) -> list[str]:
+def _categorical(
+    item: ColumnProfile, predictors: Sequence[str], pooling: Sequence[str]
+) -> list[str]:
     return [*_reasons(item), "[[stage]]", 'type = "categorical"', f"name = {quoted(item.name)}",
-            f"predictors = {listed(predictors)}", *_model(item), *_household(item), ""]  # fmt: skip
+            f"predictors = {listed(predictors)}", *(_model(item) or pooling), *_household(item),
+            ""]  # fmt: skip
 
 
 def _model(item: ColumnProfile) -> list[str]:
@@ -433,12 +438,13 @@ def _continuous(
     predictors: Sequence[str],
     group: str | None,
     offset: str | None,
+    pooling: Sequence[str],
 ) -> list[str]:
     values = as_numbers(column.dropna())
     largest = float(values.max())
     positive = values[values > 0]
     lines = [*_reasons(item), "[[stage]]", 'type = "continuous"', f"name = {quoted(item.name)}",
-             f"predictors = {listed(predictors)}"]  # fmt: skip
+             f"predictors = {listed(predictors)}", *pooling]  # fmt: skip
     heavy = (
         not is_date(column)
         and len(positive) >= FEWEST_FOR_TAIL
@@ -481,6 +487,40 @@ def _outer_first(totals: Mapping[str, Sequence[str]]) -> list[str]:
     """Return totals such that one comes before its parts that are totals too."""
     inner = {part for parts in totals.values() for part in parts}
     return sorted(totals, key=lambda total: total in inner)
+
+
+def _is_flat(profile: SurveyProfile) -> bool:
+    """Whether the file has neither weights nor households: a file of that size is wanted again."""
+    return not {"weight", "household"} & {*profile.roles}
+
+
+def _table_pass(frame: pd.DataFrame, profile: SurveyProfile) -> list[str]:
+    """Return the step that brings the tables of all pairs of variables near, by area."""
+    sources = {profile.column(name).detail for name in profile.derived}
+    parts = {name for total in profile.totals.items() for name in (total[0], *total[1])}
+    order = simulation_order(list(profile.columns))
+    free = [name for name in order if not {name} & (sources | parts)]
+    areas = [
+        item.name
+        for item in profile.with_use("categorical")
+        if (found := concept_of(item.name)) is not None
+        and found[0].name == REGION
+        and len(frame) / max(frame[item.name].nunique(), 1) >= FEWEST_OF_AREA
+    ]
+    variables = [name for name in free if name not in areas[:1]]
+    if len(variables) < 2:
+        return []
+    of_areas = f", by {plain(areas[0])}" if areas else ""
+    return [
+        f"# Models of single variables miss some of the tables of all pairs{of_areas}, and chance",
+        "# moves those of a file that is as small as the survey: values are exchanged until the",
+        "# tables are near what the survey tells of them, and no nearer.",
+        "[[stage]]",
+        'type = "table_pass"',
+        f"variables = {listed(variables)}",
+        *([f"by = {quoted(areas[0])}"] if areas else []),
+        "",
+    ]
 
 
 def _second_pass(profile: SurveyProfile) -> list[str]:

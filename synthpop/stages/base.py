@@ -109,6 +109,10 @@ class BlockStage(Stage):
         """Whether a later stage may draw the columns again."""
         return False
 
+    def can_revise(self, maker: BlockStage) -> bool:
+        """Whether this stage can draw again what an earlier one made."""
+        return maker.is_revisable
+
     @property
     def sources(self) -> tuple[str, ...]:
         """Names of the columns whose values the new ones are computed from."""

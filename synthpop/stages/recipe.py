@@ -172,7 +172,7 @@ def _check_revised(faults: Faults, step: BlockStage, before: Sequence[BlockStage
         faults.add(step.label, "is in the recipe more than once", hint="Give more passes.")
     for name in revised:
         maker = next((item for item in before if name in item.provides), None)
-        if maker is not None and not maker.is_revisable:
+        if maker is not None and not step.can_revise(maker):
             what = f"{name!r} cannot be drawn again: {maker.label} makes it"
             faults.add(step.label, what, hint="Name variables of Categorical.")
         form = None if maker is None else maker.by_household

@@ -209,6 +209,7 @@ OF_STAGES: dict[str, Block] = {
     "derive": one_more("derive", 1, name="old", source="age", breaks=[-1, 64, 120]),
     "relation": one_more("relation", name="pb220a", relationship="rb090", head="female"),
     "gibbs_pass": one_more("gibbs_pass", variables=["pl030"]),
+    "table_pass": one_more("table_pass", variables=["netIncome"], exchanges=5),
     "components": one_more("components", total="netIncome", parts=PARTS, by=["pl030"]),
     "distribute": areas,
     "anneal": exchanged,

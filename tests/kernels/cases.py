@@ -62,6 +62,28 @@ def candidates_of_releases() -> list[np.ndarray]:
 
 
 @case
+def exchanged_values() -> list[np.ndarray]:
+    """Values of persons of two areas, exchanged until two-way tables are even."""
+    from synthpop.conditional.coded_tables import pair_layout
+    from synthpop.kernels.exchanging import exchange_values
+
+    rng = np.random.default_rng(6)
+    sizes, areas = [2, 3, 4], rng.integers(0, 2, 40)
+    coarse = np.column_stack([rng.integers(0, size, 40) for size in sizes])
+    start, width, stride, n_cells = pair_layout(sizes, 2)
+    first, _, fine_stride, n_pairs = pair_layout(sizes)
+    cells = np.column_stack([rng.normal(0, 1, n_cells), np.ones(n_cells)]).astype(np.float32)
+    order = np.argsort(areas, kind="stable")
+    starts, source = np.searchsorted(areas[order], [0, 1, 2]), np.zeros((40, 3), dtype=np.int64)
+    made = exchange_values(
+        rng.random((300, 3)), areas, starts, order, np.array([0, 1, 2]), np.array([0, 1, 3]),
+        coarse, start, width, stride, cells, coarse.copy(), first, fine_stride,
+        rng.random(n_pairs) < 0.9, source,
+    )  # fmt: skip
+    return [np.array([made]), coarse, cells]
+
+
+@case
 def frequencies() -> list[np.ndarray]:
     """Counts with missing keys that match everything, wholly and partly."""
     from riskeval import frequency_counts

@@ -216,7 +216,12 @@ def draw_within_rules(
         broken[rows] = look.broken(households, drawn).any(axis=0)
         if not broken.any():
             return new
-    if step:
+    revised = stages[step].revises
+    if revised:  # what was there before kept the rules
+        rows = _of_same_households(block.offsets, broken)
+        for name in revised:
+            new[name][rows] = block.columns[name][rows]
+    elif step:
         before = int(broken.sum())
         look.repair(block, new, broken)
         changed = before - int(broken.sum())

@@ -150,6 +150,7 @@ class Concept:
         return self.name in ("age", "date of birth")
 
 
+REGION = message("region or place")
 VISIBLE = message("visible to neighbours and colleagues")
 REGISTERED = "in registers and public files"
 
@@ -223,7 +224,7 @@ CONCEPTS: tuple[Concept, ...] = (
     ),
     _concept("sex", "key", f"{VISIBLE}, {REGISTERED}", "|".join(SEX)),
     _concept(
-        message("region or place"),
+        REGION,
         "key",
         message("where a person lives is known to many"),
         "region|regione|regiao|province|provincia|provincie|state|county|district|distrito|"

@@ -316,6 +316,22 @@ def test_levels_that_contradict_leave_the_classifier_its_word() -> None:
     )
 
 
+def test_boosting_of_many_classes_has_fewer_rounds_and_keeps_their_shares() -> None:
+    rng = np.random.default_rng(5)
+    digits = rng.integers(0, 6, (1500, 2))
+    classes = (6 * digits[:, 0] + rng.integers(0, 6, 1500)) % 30
+    predictors = PredictorCodes(digits, (6, 6), (True, True))
+    fitted = fit_learner("boosting", predictors, classes, np.ones(1500), 30, 1)
+    assert fitted.note == ""
+    assert fitted.estimator.n_iter_ == 33
+    few = fit_learner("boosting", predictors, classes % 3, np.ones(1500), 3, 1)
+    assert few.estimator.n_iter_ == learners.BOOSTING["max_iter"]
+    others = rng.integers(0, 6, (3000, 2))
+    truth = (6 * others[:, 0] + rng.integers(0, 6, 3000)) % 30
+    predicted = predict_learner(fitted, others)[0][np.arange(3000), truth]
+    assert np.log(predicted).mean() > np.log(1 / 10)  # at random 1 / 30, at best 1 / 6
+
+
 def test_a_boosting_that_diverges_gives_way_to_a_forest(monkeypatch) -> None:
     """With steps far too long the shares of classes are missed; they are told and not used."""
     digits, classes, weights = some_data(600)
@@ -341,3 +357,14 @@ def test_a_classifier_that_misses_the_shares_of_its_sample_is_told_of() -> None:
     )
     assert isinstance(model.estimator, DummyClassifier)
     assert "miss those of the sample by" in model.note
+
+
+def test_one_stratum_is_learned_once() -> None:
+    digits, classes, weights = some_data(600)
+    one = np.zeros(600, dtype=np.int64)
+    design = ModelDesign(digits, classes, weights, one, (4, 3), (True, True), 3, 1)
+    fitted = fit_with_fallback("tree", design, smallest_stratum=30)
+    assert fitted.pooled is fitted.by_stratum[0]
+    few = fit_with_fallback("tree", design, smallest_stratum=601)
+    assert few.by_stratum == (None,)
+    assert few.pooled is not None
