@@ -89,7 +89,7 @@ def needs(view: View) -> list[Need]:
     if detail == "overview" or (role and not getattr(view.project.protect.roles, role)):
         return []
     stamp = steps_stamp(view.project.protect) + json.dumps(arguments)
-    return [*shown.columns(view), Need(f"protect.{detail}", stamp, arguments)]
+    return [*shown.columns(view), Need(f"protect.{detail}", stamp, arguments, kept=True)]
 
 
 def render(view: View) -> Tag:

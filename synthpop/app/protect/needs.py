@@ -46,7 +46,7 @@ def release(view: View) -> list[Need]:
     """Return the need of the page of the release: the verdict on the file."""
     if not has_keys(view.project):
         return []
-    return [Need("protect.verdict", release_stamp(view.project.protect))]
+    return [Need("protect.verdict", release_stamp(view.project.protect), kept=True)]
 
 
 def standing(view: View) -> list[Need]:
@@ -56,4 +56,7 @@ def standing(view: View) -> list[Need]:
     state = view.project.protect
     stamp = steps_stamp(state)
     limits = state.model_dump_json(include={"limits", "k"})
-    return [Need("protect.quick_risk", stamp + limits), Need("protect.measure", stamp)]
+    return [
+        Need("protect.quick_risk", stamp + limits, kept=True),
+        Need("protect.measure", stamp, kept=True),
+    ]
