@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from riskeval.protection.record_swap import record_swap as record_swap
     from riskeval.protection.release import release_file as release_file
     from riskeval.protection.release import write_release as write_release
+    from riskeval.protection.replicated import (
+        remove_replicated_uniques as remove_replicated_uniques,
+    )
     from riskeval.protection.result import Protected as Protected
     from riskeval.protection.round_to import round_to as round_to
     from riskeval.protection.sample import sample as sample

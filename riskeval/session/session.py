@@ -25,6 +25,7 @@ from riskeval.session.roles import SessionRoles, check_roles, pairs
 from riskeval.session.running import prepare_step, run_step
 from riskeval.session.script import write_script
 from riskeval.session.session_verdict import session_verdict
+from riskeval.session.shown_frame import shown_frame
 from riskeval.session.steps import Step, history_of
 from riskeval.session.store import ORIGINAL, digest_of, read_session, write_session
 from riskeval.session.verbs import SessionVerbs
@@ -172,8 +173,9 @@ class ProtectionSession(SessionVerbs, Shown):
 
     @property
     def data(self) -> Any:
-        """The file after the current steps; replayed when it was undone or loaded."""
-        return self._out(self.current_frame())
+        """The file after the current steps, to be read: `replace` takes a changed copy back."""
+        out = self._out(self.current_frame())
+        return shown_frame(out) if self._library is None else out
 
     def _out(self, table: Any) -> Any:
         """Return a frame or a result with frames of the library of the input."""

@@ -29,6 +29,8 @@ def render(view: View) -> Tag:
         ui.entry("search-seconds", t("Seconds to search"), SECONDS, name="seconds", kind="number",
                  min="1", max=str(MOST_SECONDS), step="1"),
     ]  # fmt: skip
+    if not view.project.protect.roles.keys:  # amounts are judged by the limits of the office
+        fields = fields[-1:]
     return tags.div(
         tags.h1(t("Make this file pass")),
         ui.card(
@@ -92,7 +94,8 @@ def search(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the job that looks for plans."""
     entries, faults = message["entries"], Faults("search")
     values: dict[str, float] = {}
-    for name, least, most in (("k", 2, 1000), ("cells", 0, 100), ("seconds", 1, MOST_SECONDS)):
+    asked = (("k", 2, 1000), ("cells", 0, 100), ("seconds", 1, MOST_SECONDS))
+    for name, least, most in asked if view.project.protect.roles.keys else asked[-1:]:
         try:
             values[name] = float(entries.get(name, ""))
         except ValueError:
@@ -123,11 +126,16 @@ def run_search(request: JobRequest) -> Any:
         done = min(int(past), int(seconds))
         request.listen(Event("progress", "search", done, int(seconds), str(plans)))
 
-    limits = {"k": int(request.arguments["k"]), "cells_lost": request.arguments["cells"] / 100}
-    session = session_of(request.workspace, request.project.protect)
+    state = request.project.protect
+    session = session_of(request.workspace, state)
+    limits: dict[str, float] | None = None
+    if session.roles.keys:
+        limits = {"k": int(request.arguments["k"]), "cells_lost": request.arguments["cells"] / 100}
+    elif (risk := state.limits.get("record_risk")) is not None:
+        limits = {"record_linkage": min(2 * risk, 1.0)}
     search_result = search_plans(
         session,
-        limits=limits if session.roles.keys else None,
+        limits=limits,
         seconds=seconds,
         progress=progress,
     )

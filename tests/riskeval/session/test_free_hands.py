@@ -170,3 +170,16 @@ def test_frames_of_polars_have_no_column_for_the_labels():
     assert list(result.data.columns) == list(people().columns)
     assert job.replace(job.data.with_columns(land=pl.col("land") * 2), "doubled").cells_changed > 0
     assert len(job.data) == len(result.data)
+
+
+def test_writing_into_the_file_of_a_session_is_refused_with_the_remedy():
+    job = session()
+    with pytest.raises(InputError, match=r"session\.replace\(edited"):
+        job.data["land"] = 1.0
+    with pytest.raises(InputError, match="not changed in place"):
+        job.data["new"] = 1
+    copy = job.data.copy()
+    copy["land"] = 1.0
+    assert type(copy) is pd.DataFrame
+    pd.testing.assert_frame_equal(people(), job.data)
+    assert job.data.iloc[0]["land"] == people().iloc[0]["land"]

