@@ -93,6 +93,7 @@ class ColumnReader:
         self.known = dict(known or {})
         self.dictionary = dictionary_of(frame) if dictionary is None else dictionary
         self.codes = {name: codes_of(frame[name]) for name in frame.columns}
+        self.n_codes = {name: int(codes.max(initial=-1)) + 1 for name, codes in self.codes.items()}
         self.numbers = {name: number_column(frame[name]) for name in frame.columns}
         self.why: dict[str, str] = {}  # column -> why it has its role
         self.roles: dict[str, str] = {}
