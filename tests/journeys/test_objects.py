@@ -17,7 +17,15 @@ from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
 from synthpop import FittedPipeline, MicrodataWarning, Population, Survey, load_fitted
 from synthpop.microdata.frame.native import library_of
-from tests.journeys.journey import CELLS, KEYS, RECIPES, SCALE, JourneyOf, assert_an_answer
+from tests.journeys.journey import (
+    CELLS,
+    KEYS,
+    QUICK,
+    SCALE,
+    JourneyOf,
+    assert_an_answer,
+    slow_unless,
+)
 
 SHOWN = ("__repr__", "_repr_html_")
 """What a console and a notebook do with an object."""
@@ -121,6 +129,13 @@ SESSION: dict[str, Call] = {
         it.original_frame[["db030"]].drop_duplicates().assign(tenure="own")
     ),
     "weights": lambda it, to: it.apply("weights", strata=["db040"]),
+    **plain("original_of_current"),
+    "drop": lambda it, to: [it.drop({"hsize": {"least": 6}}), it.risk(), it.report(to / "d.html")],
+    "sample": lambda it, to: [it.sample(0.5), it.verdict(), type(it).load(it.save(to / "half"))],
+    "set_missing": lambda it, to: it.set_missing("pl030", where={"age": {"least": 80}}),
+    "round_to": lambda it, to: it.round_to("netIncome", 100),
+    "recode_values": lambda it, to: it.recode_values("age", [[80, 120, 85]]),
+    "replace": lambda it, to: [it.replace(it.data.iloc[1:], "one record left out"), it.utility()],
 }
 COMPARISON: dict[str, Call] = {
     **plain("notes plot risk_utility_map summary to_frame __repr__ _repr_html_"),
@@ -151,26 +166,14 @@ OBJECTS: dict[type[Any], str] = {
 
 OF_TWO_FILES = "compares two files, whose columns those of the README's recipe have all kinds of"
 OF_THE_FILE = "works on the file of the survey, to which recipes only add what they derive"
-SAME_FILE = "csv is the same file, with empty cells"
-LONG = "fits for long, as `derived_survey` and `replicates` of the same recipe do on every source"
 REASONS = {Survey: OF_THE_FILE, ProtectionSession: OF_THE_FILE, Comparison: OF_TWO_FILES}
 """Class -> why it is met with the README's recipe alone."""
 NOT_RUN: dict[tuple[type[Any], str, str, str], str] = {
-    **{
-        (cls, verb, recipe, source): reason
-        for cls, reason in REASONS.items()
-        for verb in CALLS[cls]
-        for recipe, source in CELLS
-        if recipe != "readme"
-    },
-    **{(FittedPipeline, "refit", "init", source): LONG for source in ("embedded", "spss")},
-    **{
-        (cls, verb, recipe, "embedded"): SAME_FILE
-        for cls in CALLS
-        for verb in CALLS[cls]
-        for recipe in RECIPES
-        if recipe != "init"
-    },
+    (cls, verb, recipe, source): reason
+    for cls, reason in REASONS.items()
+    for verb in CALLS[cls]
+    for recipe, source in CELLS
+    if recipe != "readme"
 }
 """Class, verb, recipe and source that are not run -> the reason."""
 
@@ -187,7 +190,13 @@ def test_the_verbs_of_a_session_are_all_methods_of_protection() -> None:
 @pytest.mark.parametrize(
     ("cls", "verb", "recipe", "source"),
     [
-        pytest.param(cls, verb, *cell, id=f"{cls.__name__}.{verb}-{'-'.join(cell)}")
+        pytest.param(
+            cls,
+            verb,
+            *cell,
+            id=f"{cls.__name__}.{verb}-{'-'.join(cell)}",
+            marks=slow_unless(cell in (QUICK if cls not in REASONS else [("readme", "csv")])),
+        )
         for cls, calls in CALLS.items()
         for verb in calls
         for cell in CELLS

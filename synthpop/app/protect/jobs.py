@@ -17,12 +17,14 @@ from synthpop.app.protect.session import (
 )
 from synthpop.app.reading import describe_columns, preview_source, suggest_roles_of
 from synthpop.app.state import opened
+from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.language import current_language
 from synthpop.microdata.messages.text import BLANK
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from riskeval.session.session import ProtectionSession
     from synthpop.app.protect.state import ProtectState
 
 QUICK = ("frequencies", "k_anonymity", "individual_risk")
@@ -57,7 +59,7 @@ def quick_risk(request: JobRequest) -> Any:
               range(state.position + 1)]  # fmt: skip
     for stamp, frame in ((stamps[0], session.original), (stamps[-1], session.data)):
         if stamp not in risks:
-            risks[stamp] = _first_numbers(state, frame)
+            risks[stamp] = _first_numbers(state, session, frame)
     original, current = risks[stamps[0]], risks[stamps[-1]]
     rows = []
     for key, measurement in current.items():
@@ -67,19 +69,29 @@ def quick_risk(request: JobRequest) -> Any:
     return {"rows": rows, "records": len(session.original)}
 
 
-def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
+def _first_numbers(
+    state: ProtectState, session: ProtectionSession, frame: pd.DataFrame
+) -> dict[str, Any]:
     from riskeval.measures.assess import assess
+    from riskeval.measures.request import read_limits
     from riskeval.report.values import shown
+    from riskeval.session.measure import risk_measurements
 
-    assessment = assess(
-        frame,
-        keys=list(state.roles.keys),
-        weights=state.roles.weights,
-        household=state.roles.household,
-        measures=QUICK,
-        k=sorted({2, 3, 5, state.k}),
-        limits=dict(state.limits),
-    )
+    if state.roles.keys:
+        measured = assess(
+            frame,
+            keys=list(state.roles.keys),
+            weights=state.roles.weights,
+            household=state.roles.household,
+            measures=QUICK,
+            k=sorted({2, 3, 5, state.k}),
+            limits=dict(state.limits),
+        ).measurements
+    else:
+        whole = len(frame) == len(session.original_frame)
+        original = session.original_frame if whole else session.original_of_current()
+        limits = read_limits(Faults("limits"), state.limits)
+        measured = (*risk_measurements(original, frame, session.roles, (), limits),)
     return {
         measurement.key: {
             "title": measurement.title,
@@ -88,7 +100,7 @@ def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
             "value": float(measurement.value),
             "within": measurement.within,
         }
-        for measurement in assessment.measurements
+        for measurement in measured
     }
 
 
@@ -107,8 +119,9 @@ def measure(request: JobRequest) -> Any:
         column, what = names if isinstance(names, tuple) else (names, "")
         row = [str(column), str(what), number(values["original"], 4), number(values["current"], 4)]
         (losses if column == "numeric keys" else variables).append(row)
-    missing = int(session.data.isna().sum().sum() - session.original.isna().sum().sum())
-    cells = session.original.size
+    original, current = session.original_of_current(), session.current_frame()
+    missing = int(current.isna().sum().sum() - original.isna().sum().sum())
+    cells = original.size
     return {
         "risk": [
             {
