@@ -110,7 +110,7 @@ def init(
     from synthpop.microdata.formats.atomic import relative_path, write_text
     from synthpop.microdata.formats.files import read_with_kinds
     from synthpop.profile.profile import profile_survey
-    from synthpop.runfiles.checks import faults_of_data
+    from synthpop.runfiles.proof import faults_in_trial
     from synthpop.runfiles.runfile import load_runfile
     from synthpop.runfiles.template import template_text
     from synthpop.runfiles.template_text import profile_table
@@ -139,7 +139,7 @@ def init(
     write_text(target, text)
     say(profile_table(profile))
     say(profile.summary())
-    faults = faults_of_data(load_runfile(target))
+    faults = faults_in_trial(load_runfile(target))
     if faults:
         say("\n".join([f"Wrote {target}. Correct there before you run it:", *map(str, faults)]))
     else:

@@ -20,7 +20,6 @@ from synthpop.microdata.runs.output import OUTPUT, say
 if TYPE_CHECKING:
     from synthpop.microdata.reading.columns import Question
 
-MOST_QUESTIONS = 5
 Seed = Annotated[int | None, typer.Option(help="Seed; without one, that of the run file.")]
 KeyFile = Annotated[
     Path | None,
@@ -50,6 +49,8 @@ def asked(questions: Sequence[Question]) -> dict[str, str | None]:
     """Ask in a terminal what only somebody who knows the file can say; no answers elsewhere."""
     if not questions or OUTPUT.as_json or OUTPUT.quiet or not sys.stdin.isatty():
         return {}
+    from synthpop.microdata.reading.columns import MOST_QUESTIONS
+
     answers: dict[str, str | None] = {}
     for question in questions[:MOST_QUESTIONS]:
         names = question.candidates[:9]

@@ -25,6 +25,7 @@ from synthpop.pipeline.pilot import (
     Pilot,
     make_pilot,
     needs_pilot,
+    pilot_scale,
 )
 from synthpop.pipeline.postprocess import seed_of
 from synthpop.population.plain_values import json_values
@@ -59,6 +60,13 @@ class Earlier:
         return np.array([0, *(place.get(level, 0) for level in levels)])
 
 
+@dataclass(frozen=True, slots=True)
+class TrialFit:
+    """A fit that only shows whether the stages work."""
+
+    households: int  # of its pilot
+
+
 def learn(
     make: Callable[..., FittedT],
     recipe: Sequence[BlockStage | SurveyStage | PopulationStage],
@@ -67,12 +75,12 @@ def learn(
     survey: Survey | Population,
     seed: int | None,
     on_event: Listener | None,
-    earlier: Earlier | None = None,
+    earlier: Earlier | TrialFit | None = None,
 ) -> FittedT:
     """Learn every stage from the survey; `make` holds what was learned (`FittedPipeline`).
 
     Shares and means are calibrated in a pilot of the population, which is smaller with an earlier
-    fit and starts from its factors.
+    fit and starts from its factors, or in a trial.
     """
     listener = listener_of(on_event)
     seed = resolve_seed(seed)
@@ -125,7 +133,7 @@ def _fit_stages(
     streams: Streams,
     *,
     listener: Listener,
-    earlier: Earlier | None,
+    earlier: Earlier | TrialFit | None,
 ) -> tuple[list[Any], Sample]:
     """Return a fitted model for each stage, and the sample with what the stages add to it."""
     models: list[Any] = []
@@ -133,13 +141,15 @@ def _fit_stages(
     for number, stage in enumerate(stages):
         listener(Event("progress", "fit", number, len(stages), stage.label))
         model = stage.fit(sample, streams.at("fit", stage.label))
-        if earlier is not None:
+        if isinstance(earlier, Earlier):
             model = stage.calibrate_as(
                 model, earlier.models[number], partial(earlier.digits, sample)
             )
         if number == 0 and needs_pilot(stages):
-            times = TIMES_FOR_MEANS if earlier is None else TIMES_IN_REPLICATES
-            pilot = make_pilot(stages, model, sample, layout, streams, times_for_means=times)
+            times = TIMES_IN_REPLICATES if isinstance(earlier, Earlier) else TIMES_FOR_MEANS
+            n = earlier.households if isinstance(earlier, TrialFit) else None
+            scale = pilot_scale(stages, model, sample, times, n)
+            pilot = make_pilot(stages, model, sample, layout, streams, scale)
         if pilot is not None:
             model = pilot.calibrated(stage, model)
             if needs_pilot(stages[number + 1 :]):

@@ -49,26 +49,31 @@ def needs_pilot(stages: Sequence[Any]) -> bool:
     return any(stage.needs_pilot for stage in stages)
 
 
+def pilot_scale(
+    stages: Sequence[Any], model: Any, sample: Sample, times_for_means: int, households: int | None
+) -> float:
+    """Return the scale of a pilot of so many households, or as many as the sample asks for.
+
+    That is twice the sample's households, 4,000 to 40,000; where a step calibrates means of groups,
+    which may be small, `times_for_means` times as many, 16,000 to 120,000.
+    """
+    times, fewest, most = TIMES, FEWEST, MOST
+    if any(getattr(stage, "means_by", None) is not None for stage in stages):
+        times, fewest, most = times_for_means, FEWEST_FOR_MEANS, MOST_FOR_MEANS
+    n = float(np.clip(times * len(sample.household_weights), fewest, most))
+    return (n if households is None else households) / float(model.totals.sum())
+
+
 def make_pilot(
     stages: Sequence[Any],
     model: Any,
     sample: Sample,
     layout: IdColumns,
     streams: Streams,
-    *,
-    times_for_means: int = TIMES_FOR_MEANS,
+    scale: float,
 ) -> Pilot:
-    """Return a pilot of twice the sample's households, 4,000 to 40,000, without columns yet.
-
-    Where a step calibrates means of groups, which may be small, `times_for_means` times as many,
-    16,000 to 120,000; the first of the stages is the structure.
-    """
-    structure, n = stages[0], len(sample.household_weights)
-    times, fewest, most = TIMES, FEWEST, MOST
-    if any(getattr(stage, "means_by", None) is not None for stage in stages):
-        times, fewest, most = times_for_means, FEWEST_FOR_MEANS, MOST_FOR_MEANS
-    scale = float(np.clip(times * n, fewest, most)) / float(model.totals.sum())
-    plans = make_plan(model, structure.method, scale, streams, ROWS)
+    """Return a pilot without columns yet; the first of the stages is the structure."""
+    plans = make_plan(model, stages[0].method, scale, streams, ROWS)
     ids = sized(layout, plans)
     blocks = [Block(p.stratum, p.number, p.offsets(), ids.columns(p)) for p in plans]
     return Pilot(tuple(blocks), streams, sample.strata_levels)

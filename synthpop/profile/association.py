@@ -40,15 +40,9 @@ def information(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float:
     >>> round(float(information(codes, codes, w)), 2), float(information(codes, codes // 2, w))
     (0.69, 0.0)
     """
-    k, m = int(a.max()) + 1, int(b.max()) + 1
-    joint = np.bincount(a * m + b, weights, minlength=k * m).reshape(k, m)
-    p = joint / joint.sum()
-    expected = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
-    occurs = p > 0
-    entropy = float((p[occurs] * np.log(p[occurs] / expected[occurs])).sum())
-    levels = ((p.sum(axis=1) > 0).sum() - 1) * ((p.sum(axis=0) > 0).sum() - 1)
-    chance = levels * float(np.square(weights / weights.sum()).sum()) / 2
-    return float(max(0.0, entropy - NOISE_FACTOR * chance))
+    columns = CodedColumns(weights)
+    columns.add("", b)
+    return float(columns.tell(a, [0], slice(None))[0])
 
 
 def members_depend(
@@ -95,28 +89,68 @@ def members_correlate(
     return correlation > max(LEAST_CORRELATION, Z_LIMIT / float(np.sqrt(len(a))))
 
 
-def most_informative(
-    target: np.ndarray, candidates: Sequence[tuple[str, np.ndarray]], weights: np.ndarray, most: int
-) -> list[str]:
-    """Return the candidates that tell most of the target, in their own order; none by chance.
+class CodedColumns:
+    """Columns as codes, of which many tell what they know of one at a time.
 
-    They are `most` at most, and have no more than `MOST_CELLS` combinations.
+    names, codes: lists; in the order in which they were added
     """
-    considered = candidates
-    if len(candidates) > MANY_CANDIDATES:  # the likeliest of some rows are looked at in all
-        some = slice(None, None, max(1, len(target) // ROWS_FIRST))
-        first = {
-            n: information(target[some], codes[some], weights[some]) for n, codes in candidates
-        }
-        likely = sorted(first, key=lambda name: -first[name])[: MANY_CANDIDATES // 2]
-        considered = [(name, codes) for name, codes in candidates if name in likely]
-    explained = {name: information(target, codes, weights) for name, codes in considered}
-    ranked = sorted(
-        (name for name in explained if explained[name] > 0), key=lambda name: -explained[name]
-    )
-    sizes = {name: int(codes.max()) + 1 for name, codes in candidates}
-    names: set[str] = set()
-    for name in ranked:
-        if len(names) < most and prod(sizes[n] for n in (*names, name)) <= MOST_CELLS:
-            names.add(name)
-    return [name for name, _ in candidates if name in names]
+
+    def __init__(self, weights: np.ndarray) -> None:
+        self.names: list[str] = []
+        self.codes: list[np.ndarray] = []
+        self.levels: list[int] = []
+        self.weights = weights
+
+    def add(self, name: str, codes: np.ndarray) -> None:
+        """Append a column; codes from 0, shape (n,)."""
+        self.names.append(name)
+        self.codes.append(codes)
+        self.levels.append(int(codes.max()) + 1)
+
+    def tell(self, target: np.ndarray, columns: Sequence[int], rows: slice) -> np.ndarray:
+        """Return the `information` of each of some columns on a target, in some of the rows."""
+        a, weights = target[rows], self.weights[rows]
+        k, levels = int(a.max()) + 1, np.array([self.levels[j] for j in columns])
+        starts = np.cumsum(levels) - levels
+        joint = np.zeros((k, int(levels.sum())))
+        for start, m, j in zip(starts, levels, columns, strict=True):
+            cells = np.bincount(a * m + self.codes[j][rows], weights, minlength=k * m)
+            joint[:, start : start + m] = cells.reshape(k, m)
+        joint /= weights.sum()
+        of_target, of_columns = joint[:, : levels[0]].sum(axis=1), joint.sum(axis=0)
+        entropy = np.add.reduceat(_entropies(joint).sum(axis=0) - _entropies(of_columns), starts)
+        entropy -= _entropies(of_target).sum()
+        occurring = np.add.reduceat((of_columns > 0).astype(float), starts) - 1
+        chance = occurring * ((of_target > 0).sum() - 1) * _squares(weights) / 2
+        return np.maximum(0.0, entropy - NOISE_FACTOR * chance)
+
+    def most_informative(self, target: np.ndarray, most: int) -> list[str]:
+        """Return the columns that tell most of the target, in their own order; none by chance.
+
+        They are `most` at most, and have no more than `MOST_CELLS` combinations.
+        """
+        columns = list(range(len(self.names)))
+        if not columns:
+            return []
+        if len(columns) > MANY_CANDIDATES:  # the likeliest of some rows are looked at in all
+            some = slice(None, None, max(1, len(target) // ROWS_FIRST))
+            likely = np.argsort(-self.tell(target, columns, some), kind="stable")
+            columns = sorted(likely[: MANY_CANDIDATES // 2].tolist())
+        explained = self.tell(target, columns, slice(None))
+        chosen: set[int] = set()
+        for at in np.argsort(-explained, kind="stable"):
+            j = columns[at]
+            cells = prod(self.levels[i] for i in (*chosen, j))
+            if explained[at] > 0 and len(chosen) < most and cells <= MOST_CELLS:
+                chosen.add(j)
+        return [self.names[j] for j in sorted(chosen)]
+
+
+def _entropies(shares: np.ndarray) -> np.ndarray:
+    """Return p log p, zero where p is."""
+    return shares * np.log(np.where(shares > 0, shares, 1.0))
+
+
+def _squares(weights: np.ndarray) -> float:
+    """Return the sum of the squared shares: one over the effective number of rows."""
+    return float(np.square(weights / weights.sum()).sum())

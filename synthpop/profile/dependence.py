@@ -18,6 +18,7 @@ FEWEST_ROWS = 20
 LARGEST_COPY = 4
 NEARER = (0.2, 0.1, 0.04, 0.02)  # of the coefficient of a part to one
 THINNED = 200  # rows that tell whether the others need a look
+ROWS_WITHIN, MOST_BEYOND = 400, 0.01  # rows that tell parts from others; share that may exceed
 ROWS_A_CANDIDATE = 4  # of a total, as `THINNED`
 LEAST_SPLIT = 0.75  # share of the totals that are zero or have parts at all
 
@@ -68,17 +69,23 @@ def linear_expression(x: np.ndarray, y: np.ndarray, name: str) -> str | None:
     return term if start == 0 else f"{term} {'+' if start > 0 else '-'} {abs(start):.12g}"
 
 
-def may_be_classes(codes: np.ndarray, order: np.ndarray) -> bool:
-    """Whether codes come in one block a level; -1 is missing.
+def may_be_classes(codes: np.ndarray, order: np.ndarray, looked_at: np.ndarray) -> np.ndarray:
+    """Whether codes come in one block a level; for columns of shape (n, k), -1 is missing.
 
     order: rows in the order of a number
+    looked_at: bool array, shape (k,); the others are none
     """
+    found = looked_at.copy()
     for rows in (order[:: max(1, len(order) // THINNED)], order):  # few rows tell most of them
-        some = codes[rows]
-        some = some[some >= 0]
-        if 1 + np.count_nonzero(np.diff(some)) != np.count_nonzero(np.bincount(some)):
-            return False
-    return True
+        some = codes[np.ix_(rows, found)]
+        # a missing value continues the block before it
+        last = np.maximum.accumulate(np.where(some >= 0, np.arange(len(rows))[:, None], 0), axis=0)
+        blocks = np.take_along_axis(some, last, axis=0)
+        n_blocks = 1 + np.count_nonzero(np.diff(blocks, axis=0), axis=0) - (blocks[0] < 0)
+        levels = np.sort(some, axis=0)
+        n_levels = 1 + np.count_nonzero(np.diff(levels, axis=0), axis=0) - (levels[0] < 0)
+        found[found] = n_blocks == n_levels
+    return found
 
 
 def class_limits(classes: pd.Series, values: np.ndarray) -> tuple[list[float], list[Any]] | None:
@@ -129,6 +136,7 @@ def parts_of_total(
     is_finite = np.isfinite(y)
     if is_finite.sum() < FEWEST_ROWS or not np.ptp(y[is_finite]) > 0:
         return ()
+    candidates = _within_total(y, candidates, columns)
     usable = [name for name in candidates if np.isfinite(columns[name][is_finite]).any()]
     if len(usable) < 2:
         return ()
@@ -163,6 +171,21 @@ def parts_of_total(
     # 3. No part alone is the total for nearly everybody: then the sum says nothing.
     equal = [float(np.mean(np.nan_to_num(columns[part][is_finite]) == y)) for part in parts]
     return () if max(equal) > 0.995 else tuple(parts)
+
+
+def _within_total(
+    y: np.ndarray, candidates: Sequence[str], columns: Mapping[str, np.ndarray]
+) -> list[str]:
+    """Return the candidates that hardly ever exceed a total by more than losses make up for."""
+    rows = np.flatnonzero(np.isfinite(y))
+    rows = rows[:: max(1, len(rows) // ROWS_WITHIN)]
+    if not candidates:
+        return []
+    parts = np.nan_to_num(np.column_stack([columns[name][rows] for name in candidates]))
+    size = np.abs(y[rows]) * (1 + SUM_TOLERANCE) + 1
+    losses = np.maximum(-parts, 0).sum(axis=1)
+    exceeds = (parts > (size + losses)[:, None]).mean(axis=0)
+    return [name for name, share in zip(candidates, exceeds, strict=True) if share <= MOST_BEYOND]
 
 
 def _coefficients(matrix: np.ndarray, y: np.ndarray) -> np.ndarray:

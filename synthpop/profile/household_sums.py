@@ -21,6 +21,7 @@ NEAR_WHOLE = 0.02  # coefficients this near to -1, 0 or 1 are meant to be it
 ALIKE = 0.2  # correlation of members from which on a number may hold sums over the household
 FEWEST_ROWS, ROWS_A_TERM = 50, 3
 ROWS_A_COLUMN = 2  # rows that tell whether the others need a look
+MOST_BEYOND = 0.1  # of a number that sums leave over, to be looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,17 @@ class Candidate:
         sums = household_total(amounts, index)
         return cls(values, amounts, sums, ~np.isclose(sums, amounts))
 
+    @property
+    def both(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sums over the household and the amounts of the person."""
+        return self.sums, self.amounts
+
 
 def terms_of(
     values: np.ndarray,
     candidates: Mapping[str, Candidate],
     index: HouseholdIndex,
-    age: np.ndarray | None,
+    oecd: np.ndarray | None,
 ) -> Terms | None:
     """Return the sums that a number is made of; None where it is none of these.
 
@@ -122,6 +128,7 @@ def terms_of(
     that is none of it is looked at again times the modified OECD scale.
 
     candidates: numbers that may be terms
+    oecd: equivalised size of each person's household, where ages are known
     """
     finite = np.isfinite(values)
     if finite.sum() < FEWEST_ROWS + 2 * ROWS_A_TERM * len(candidates):
@@ -133,7 +140,7 @@ def terms_of(
     columns = [*(usable[n].sums for n in sums), *(one.amounts for one in usable.values())]
     matrix = np.column_stack(columns)[finite]
     names = [*((n, True) for n in sums), *((n, False) for n in usable)]
-    sizes: list[Any] = [1.0] if age is None else [1.0, equivalised_size(age, index.index)[finite]]
+    sizes: list[Any] = [1.0] if oecd is None else [1.0, oecd[finite]]
     for size in sizes:
         if not np.isfinite(size).all():
             continue
@@ -151,6 +158,46 @@ def terms_of(
                 continue
         return Terms(of_household, of_person, np.ndim(size) > 0, incomplete)
     return None
+
+
+def may_be_sums(
+    names: Sequence[str],
+    candidates: Mapping[str, Candidate],
+    size: Mapping[str, float],
+    oecd: np.ndarray | None,
+) -> set[str]:
+    """Return the numbers of which smaller ones and their household sums leave little over.
+
+    One QR decomposition of the candidates in the order of their size tells it for all numbers that
+    are missing for the same persons: the first j rows of R are what the first j columns explain.
+
+    names: numbers to be looked at, all among the candidates
+    size: mean absolute value of each candidate
+    """
+    order = sorted(candidates, key=size.__getitem__)
+    before = {name: 2 * i for i, name in enumerate(order)}  # columns of smaller numbers
+    alike: dict[bytes, list[str]] = {}
+    for name in names:
+        alike.setdefault(np.isfinite(candidates[name].values).tobytes(), []).append(name)
+    found = set()
+    for pattern, group in alike.items():
+        rows = np.flatnonzero(np.frombuffer(pattern, dtype=bool))
+        n_columns = max(before[name] for name in group)
+        if len(rows) < FEWEST_ROWS or not n_columns:
+            continue
+        rows = rows[:: max(1, len(rows) // (ROWS_A_COLUMN * n_columns))]
+        ones = np.ones(len(rows))
+        scales = [ones] if oecd is None or np.isnan(oecd[rows]).any() else [ones, oecd[rows]]
+        columns = [v[rows] for n in order[: n_columns // 2] for v in candidates[n].both]
+        columns += [candidates[name].amounts[rows] * scale for name in group for scale in scales]
+        matrix = np.column_stack(columns)
+        matrix /= np.maximum(np.linalg.norm(matrix, axis=0), np.finfo(float).tiny)
+        explained = np.square(np.linalg.qr(matrix, mode="r"))
+        for j, name in enumerate(name for name in group for _ in scales):
+            column = explained[:, n_columns + j]
+            if column[before[name] :].sum() < MOST_BEYOND**2 * column.sum():
+                found.add(name)
+    return found
 
 
 def household_total(values: np.ndarray, index: HouseholdIndex) -> np.ndarray:
@@ -196,13 +243,15 @@ def _are_exact(signs: np.ndarray, values: np.ndarray, matrix: np.ndarray) -> boo
 
 
 def household_sum(
-    values: np.ndarray, persons: np.ndarray, index: HouseholdIndex, age: np.ndarray | None = None
+    values: np.ndarray, persons: np.ndarray, index: HouseholdIndex, oecd: np.ndarray | None = None
 ) -> str:
     """Return what a household number is of a number of persons; empty where it is nothing of it.
 
     "sum": the household sum. "modified": the sum over the modified OECD scale of the ages (1 for
     the first adult, 0.5 for others from 14 on, 0.3 for children). "scale": the sum over another
     equivalence scale (a number of tenths between 1 and the household size).
+
+    oecd: equivalised size of each person's household, where ages are known
     """
     sums = np.bincount(index.index, np.nan_to_num(persons), minlength=len(index.sizes))
     first = values[index.order[index.starts]]
@@ -212,9 +261,9 @@ def household_sum(
     ratio = sums[is_amount] / first[is_amount]
     if np.mean(np.abs(ratio - 1) < 1e-4) >= CONSTANT_SHARE:
         return "sum"
-    if age is not None:
-        oecd = equivalised_size(age, index.index)[index.order[index.starts]]
-        if np.mean(np.abs(ratio - oecd[is_amount]) < 1e-3) >= CONSTANT_SHARE:
+    if oecd is not None:
+        of_household = oecd[index.order[index.starts]][is_amount]
+        if np.mean(np.abs(ratio - of_household) < 1e-3) >= CONSTANT_SHARE:
             return "modified"
     tenths = np.abs(ratio * 10 - np.rint(ratio * 10)) < 1e-3
     scale = tenths & (ratio > 1) & (ratio <= index.sizes[is_amount])
@@ -234,6 +283,7 @@ def household_sums(
     values: dict of float arrays; columns that are numbers
     """
     years = None if age is None else values.get(age)
+    oecd = None if years is None else equivalised_size(years, index.index)
     values = {
         n: v
         for n, v in values.items()
@@ -245,24 +295,23 @@ def household_sums(
     derived = set()
     for name in constant:
         for other in [n for n in numeric if n not in constant]:
-            kind = household_sum(numeric[name], numeric[other], index, years)
+            kind = household_sum(numeric[name], numeric[other], index, oecd)
             if kind:
                 derived.add(name)
                 yield _of_one(columns[name], other, kind, age)
                 break
     # 2. Sums of several numbers and numbers of the person, small ones first.
     size = {n: float(np.nanmean(np.abs(v))) for n, v in values.items()}
-    candidates: dict[str, Candidate] = {}
-    for name in sorted(numeric, key=size.__getitem__):
-        if name in derived or not may_hold_sums(numeric[name], index):
-            continue
-        candidates = candidates or {n: Candidate.of(v, index) for n, v in values.items()}
+    alike = [n for n in numeric if n not in derived and may_hold_sums(numeric[n], index)]
+    candidates = {n: Candidate.of(v, index) for n, v in values.items()} if alike else {}
+    likely = may_be_sums(alike, candidates, size, oecd)
+    for name in sorted(likely, key=size.__getitem__):
         smaller = {
             n: one
             for n, one in candidates.items()
             if n != name and n not in derived and size[n] <= size[name]
         }
-        terms = terms_of(numeric[name], smaller, index, years)
+        terms = terms_of(numeric[name], smaller, index, oecd)
         if terms is None:
             continue
         derived.add(name)

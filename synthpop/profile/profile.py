@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -138,6 +139,7 @@ class _Profiler(SurveyReader):
     def _mark_copies(self, columns: dict[str, ColumnProfile]) -> None:
         keyed = [column for role, column in self.roles.items() if role != "weight"]
         first = [c for c in (*keyed, self.age, self.sex) if c is not None]
+        ends = {n: (int(codes[0]), int(codes[-1])) for n, codes in self.codes.items()}
         for name, item in columns.items():
             if item.use in ("role", "left out") or name in first:
                 continue
@@ -145,7 +147,7 @@ class _Profiler(SurveyReader):
             for other in others:
                 if other == name:
                     break
-                if columns[other].use == "left out":
+                if columns[other].use == "left out" or ends[name] != ends[other]:
                     continue
                 if dependence.is_copy(name, other, self.frame, self.codes):
                     why = message("carries the same information as {column}", column=other)
@@ -199,16 +201,18 @@ class _Profiler(SurveyReader):
             for n, item in columns.items()
             if item.use == "continuous" or n == self.age or (n in coded and self._is_number(n))
         ]
-        orders: dict[str, np.ndarray] = {}  # rows by the values of a number
+        classes = self._classes(coded, numbers)
         for name in coded:
-            self._mark_classes(columns, name, numbers, orders)
+            self._mark_classes(columns, name, classes)
         for name in [n for n in coded if columns[n].use == "derive"]:
             if columns[columns[name].detail].use in ("derive", "left out"):  # found out after it
                 del self.derived[name]
                 columns[name] = self._plain(name)
-                self._mark_classes(columns, name, numbers, orders)
+                self._mark_classes(columns, name, classes)
         for name in [n for n in coded if columns[n].use == "categorical"]:
-            for other in [n for n in coded if columns[n].use == "categorical" and n != name]:
+            for other in coded:
+                if columns[other].use != "categorical" or self.n_codes[name] >= self.n_codes[other]:
+                    continue
                 is_function = mapping_of(self.codes[name], self.codes[other])
                 if is_function and columns[other].nested:  # the groups come first, and rows agree
                     why = message("{n} codes, drawn within {column}", column=name,
@@ -226,23 +230,31 @@ class _Profiler(SurveyReader):
                     columns[name] = replace(columns[name], use="derive", why=why, detail=other)
                     break
 
-    def _mark_classes(
-        self,
-        columns: dict[str, ColumnProfile],
-        name: str,
-        numbers: list[str],
-        orders: dict[str, np.ndarray],
-    ) -> None:
-        """Mark a category that is classes of a number."""
-        codes = np.where(self.frame[name].isna(), -1, self.codes[name])
+    def _classes(self, coded: Sequence[str], numbers: Sequence[str]) -> dict[str, list[str]]:
+        """Return, of each category, the numbers of which it may be classes."""
+        if not coded:
+            return {}
+        missing = self.frame[list(coded)].isna().to_numpy()
+        codes = np.where(missing, -1, np.column_stack([self.codes[name] for name in coded]))
+        found: dict[str, list[str]] = {name: [] for name in coded}
         for other in numbers:
             values = self.numbers[other]
-            fewer = self.codes[name].max() < self.codes[other].max()
-            if values is None or not fewer or columns[other].use in ("derive", "left out"):
+            fewer = np.array([self.n_codes[name] < self.n_codes[other] for name in coded])
+            if values is None or not fewer.any():
                 continue
-            if other not in orders:
-                orders[other] = np.argsort(values, kind="stable")
-            if not dependence.may_be_classes(codes, orders[other]):
+            order = np.argsort(values, kind="stable")
+            is_class = dependence.may_be_classes(codes, order, fewer)
+            for name in itertools.compress(coded, is_class):
+                found[name].append(other)
+        return found
+
+    def _mark_classes(
+        self, columns: dict[str, ColumnProfile], name: str, classes: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Mark a category that is classes of a number."""
+        for other in classes[name]:
+            values = self.numbers[other]
+            if values is None or columns[other].use in ("derive", "left out"):
                 continue
             limits = dependence.class_limits(self.frame[name], values)
             if limits is None:
@@ -418,13 +430,13 @@ class _Profiler(SurveyReader):
         coded = {name: self._coded(name, columns[name]) for name in order}
         basic = (self.age, self.sex, self.relation)
         shared = [n for n, item in columns.items() if item.use == "structure" and n not in basic]
-        earlier = [(name, self.codes[name]) for name in shared]
+        earlier = association.CodedColumns(self.weights)
+        for name in shared:
+            earlier.add(name, self.codes[name])
         predictors = {}
         codes: list[str] = []  # that are told too finely to predict anything but other codes
         for name in order:
-            chosen = association.most_informative(
-                coded[name], earlier, self.weights, MOST_PREDICTORS
-            )
+            chosen = earlier.most_informative(coded[name], MOST_PREDICTORS)
             if columns[name].within:
                 near = [c for c in chosen if c != columns[name].within]
                 predictors[name] = tuple(near[:MOST_WITHIN_GROUPS])
@@ -434,7 +446,7 @@ class _Profiler(SurveyReader):
                 codes.append(name)
             else:
                 predictors[name] = tuple(chosen)
-                earlier.append((name, coded[name]))
+                earlier.add(name, coded[name])
         return predictors
 
     def _offsets(self, columns: dict[str, ColumnProfile]) -> dict[str, str]:

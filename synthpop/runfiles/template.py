@@ -145,10 +145,10 @@ def _head(path: str, profile: SurveyProfile, user_missing: UserMissing) -> list[
 def _questions(profile: SurveyProfile) -> list[str]:
     """Return what only somebody who knows the file can say, as comments."""
     lines = []
+    taken_for = {**profile.roles, "age": profile.age, "sex": profile.sex}
     for question in profile.questions:
         names = " or ".join(plain(name) for name in question.candidates[:MOST_CANDIDATES])
-        taken = profile.roles.get(question.role)
-        if taken:
+        if taken_for.get(question.role):
             lines.append(f"# Is {names} the {question.role}? It was taken for it: {question.why}.")
         elif question.role != "weight":  # which is said above
             lines.append(f"# Which column is the {question.role}? It may be {names}.")

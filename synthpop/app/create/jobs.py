@@ -36,18 +36,27 @@ def columns(request: JobRequest) -> Any:
 
 def starter(request: JobRequest) -> Any:
     """Return the recipe that the survey suggests, and why each column is used as it is."""
+    from synthpop.microdata.reading.columns import MOST_QUESTIONS
     from synthpop.profile.profile import profile_survey
     from synthpop.runfiles.template import ROLES, template_text
 
     source = opened(request.project.create.survey, "survey")
-    frame = request.workspace.frame(source)
+    frame, answers = request.workspace.frame(source), request.project.create.answers
     profile = profile_survey(frame)
+    questions = {one.role: one for one in profile.questions}
+    if answers:
+        profile = profile_survey(frame, known={role: n or None for role, n in answers.items()})
+        questions |= {one.role: one for one in profile.questions if one.role not in questions}
     recipe = tomllib.loads(template_text(frame, profile, source.file))
     uses = {item.name: item.detail if item.use == "role" else item.use for item in profile.columns}
     return {
         "text": profile.summary(),
         "roles": {role: name for role, name in recipe["survey"].items() if role in ROLES},
         "stages": recipe.get("stage", []),
+        "questions": [
+            {"role": one.role, "why": one.why, "columns": list(one.candidates)}
+            for one in questions.values()
+        ][:MOST_QUESTIONS],
         "columns": {
             item.name: {"role": uses[item.name], "why": item.why} for item in profile.columns
         },

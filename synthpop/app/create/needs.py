@@ -27,9 +27,16 @@ def survey_stamp(view: View) -> str:
     return view.project.create.model_dump_json(include={"survey"})
 
 
+def starter_stamp(view: View) -> str:
+    """Return what the suggested recipe depends on."""
+    return view.project.create.model_dump_json(include={"survey", "answers"})
+
+
 def survey(view: View) -> list[Need]:
     """Return the needs of the page of the survey."""
-    return _of_survey(view, "preview", "columns", "starter")
+    if not has_survey(view.project):
+        return []
+    return [*_of_survey(view, "preview", "columns"), Need("create.starter", starter_stamp(view))]
 
 
 def columns(view: View) -> list[Need]:

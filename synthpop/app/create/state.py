@@ -27,6 +27,8 @@ class CreateState(Table):
     """The survey, its roles, the recipe (stages and rules of a run file) and known totals."""
 
     survey: Source | None = None
+    # role, "age" or "sex" -> its column, "" where there is none: what the file does not tell
+    answers: dict[str, str] = Field(default_factory=dict)
     roles: dict[str, str] = Field(default_factory=dict)
     stages: tuple[dict[str, Any], ...] = ()
     rules: tuple[str, ...] = ()
@@ -58,6 +60,13 @@ def take_recipe(
 ) -> CreateState:
     """Take roles and stages, as those that the survey suggests."""
     return state.model_copy(update={"roles": roles, "stages": tuple(stages)})
+
+
+def answer(state: CreateState, role: str, choice: str) -> CreateState:
+    """Say which column has a role, "age" or "sex": "=" and its name, "-" for none, "" for open."""
+    answers = {known: name for known, name in state.answers.items() if known != role}
+    said = {role: "" if choice == "-" else choice.removeprefix("=")} if choice else {}
+    return state.model_copy(update={"answers": answers | said})
 
 
 def set_role(state: CreateState, column: str, role: SurveyRole) -> CreateState:
@@ -150,7 +159,8 @@ def set_intruder(
 COMMANDS: dict[str, Command] = {
     command.__name__: command
     for command in (
-        open_survey, set_reading, take_recipe, set_role, set_stage, move_stage, remove_stage,
-        add_stage, set_rules, add_totals, set_totals, remove_totals, set_run, set_intruder,
+        open_survey, set_reading, answer, take_recipe, set_role, set_stage, move_stage,
+        remove_stage, add_stage, set_rules, add_totals, set_totals, remove_totals, set_run,
+        set_intruder,
     )
 }  # fmt: skip

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from htmltools import Tag, TagChild, tags
 
-from synthpop.app.create.needs import survey_stamp
-from synthpop.app.elements import ask, button, card, command, pending, sentence, upload
+from synthpop.app.create.needs import starter_stamp, survey_stamp
+from synthpop.app.elements import (
+    ask,
+    button,
+    card,
+    command,
+    pending,
+    select,
+    sentence,
+    upload,
+)
 from synthpop.app.protect.data import FORMATS, preview_table, reading_options
 from synthpop.app.role_table import role_table
+from synthpop.app.texts import said_here
 from synthpop.app.view import View
 
 TITLES = {
@@ -19,6 +32,12 @@ TITLES = {
     "person": "person",
     "strata": "strata",
     "psu": "primary sampling unit",
+}
+QUESTIONS = {
+    "household": "Which column has the households?",
+    "weight": "Which column has the weights?",
+    "age": "Which column is the age?",
+    "sex": "Which column is the sex?",
 }
 
 
@@ -51,7 +70,7 @@ def _opened(view: View) -> list[TagChild]:
         inner = pending(view, "create.preview", t("Reading the first rows"))
         return [options, card(source.name, inner)]
     first_rows = card(source.name, preview_table(t, preview, preview["names"]))
-    starter = view.value("create.starter", stamp)
+    starter = view.value("create.starter", starter_stamp(view))
     described = view.value("create.columns", stamp)
     if starter is None or described is None:
         job = "create.starter" if view.fault("create.starter") else "create.columns"
@@ -65,4 +84,26 @@ def _opened(view: View) -> list[TagChild]:
     )  # fmt: skip
     role_of = view.project.create.role_of
     roles = role_table(view, described, starter["columns"], role_of, TITLES, "create.set_role")
-    return [options, first_rows, suggested, roles]
+    return [options, first_rows, _questions(view, starter["questions"]), suggested, roles]
+
+
+def _questions(view: View, questions: Sequence[Mapping[str, Any]]) -> Tag | None:
+    """Return what only somebody who knows the file can say, as choices."""
+    t, answers = view.t, view.project.create.answers
+    if not questions:
+        return None
+    fields = []
+    for one in questions:
+        role = one["role"]
+        choices = [("", t("left open")), *((f"={name}", name) for name in one["columns"])]
+        said = answers.get(role)
+        value = "" if said is None else f"={said}" if said else "-"
+        fields.append(
+            select(
+                f"question-{role}", t(QUESTIONS[role]), [*choices, ("-", t("none of them"))],
+                value, message=command("create.answer", role=role), argument="choice",
+                help_text=said_here(one["why"]),
+            )
+        )  # fmt: skip
+    lead = t("The file does not tell for sure. The recipe is made anew with each answer.")
+    return card(t("Questions"), tags.p(lead, class_="help"), *fields)

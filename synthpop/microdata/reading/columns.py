@@ -50,6 +50,7 @@ from synthpop.microdata.reading.lexicon import (
 from synthpop.microdata.reading.partitions import codes_of, mapping_of, same_partition
 from synthpop.microdata.reading.presets import preset_of
 
+MOST_QUESTIONS = 5
 MOST_SEXES = 4
 MOST_WEIGHT, MOST_SCALES = 200, 20  # times the smallest one; distinct values
 MOST_LEVELS_READ = 60
@@ -93,8 +94,10 @@ class ColumnReader:
         self.known = dict(known or {})
         self.dictionary = dictionary_of(frame) if dictionary is None else dictionary
         self.codes = {name: codes_of(frame[name]) for name in frame.columns}
+        self.n_codes = {name: int(codes.max(initial=-1)) + 1 for name, codes in self.codes.items()}
         self.numbers = {name: number_column(frame[name]) for name in frame.columns}
         self.why: dict[str, str] = {}  # column -> why it has its role
+        self.by_values: dict[str, str] = {}  # "age" or "sex" that no name or label tells -> why
         self.roles: dict[str, str] = {}
         self.index: HouseholdIndex | None = None
         said = {role: name for role, name in self.known.items() if name in self.numbers}
@@ -226,7 +229,8 @@ class ColumnReader:
             self._give("household", self._named_for("household"))
         if "household" not in self.roles and self.age is not None:
             free = {n: self.codes[n] for n in self._free() if n != self.age}
-            self._give("household", *(household_column(self.frame, free) or (None,)))
+            weight = self.codes.get(self.roles.get("weight", ""))
+            self._give("household", *(household_column(self.frame, free, weight) or (None,)))
         if "household" not in self.roles:
             return
         self.index = household_index(self.frame[self.roles["household"]])
@@ -311,7 +315,10 @@ class ColumnReader:
         ages = [c for c in numeric if c in exact or may_be_ages(self.numbers[c])]
         complete = [name for name in alike if not self.frame[name].isna().any()]
         found = next(iter([*ages, *exact]), None) or self._age_of_birth(names)
-        return found or next(iter(complete), None) or self._age_by_values(names)
+        found = found or next(iter(complete), None)
+        if found is None and (found := self._age_by_values(names)) is not None:
+            self.by_values["age"] = message("its values run from the young to the old as ages do")
+        return found
 
     def _labelled_age(self, name: str) -> bool:
         found = concept_of("", self.dictionary[name].label)
@@ -347,6 +354,8 @@ class ColumnReader:
             born = [n for n in free if self._survey_year(n) is not None and not self.shared(n)]
             named = [n for n in born if BIRTH_NAME.search(f"{words_of(n)}|{self._label(n)}")]
             self.age = next(iter(named), born[0] if len(born) == 1 else None)
+            if self.age is not None and not named:
+                self.by_values["age"] = message("its values run as years of birth do")
         if self.age is not None:
             self.survey_year = self._survey_year(self.age)
 
@@ -385,19 +394,23 @@ class ColumnReader:
             for name in named_or_containing(SEX, names)
             if name.lower() in SEX or int(self.codes[name].max()) < MOST_SEXES
         ]
-        points = {}
+        points, said = {}, {}
         for name in names:
             few = 0 < int(self.codes[name].max()) < MOST_SEXES
-            points[name] = (
+            said[name] = (
                 5 * (few and name == self.preset.get("sex"))
                 + 4 * (name in named and name.lower() in SEX)
                 + (name in named)
                 + 3 * (few and levels_say(self.levels(name)) == "sex")
-                + 3 * (few and self._tells_couples_apart(name))
                 + 2 * (few and self._labelled_sex(name))
             )
+            points[name] = said[name] + 3 * (few and self._tells_couples_apart(name))
         best = max(points, key=points.__getitem__, default=None)  # the first of several
-        return best if best is not None and points[best] > 0 else None
+        if best is None or points[best] == 0:
+            return None
+        if not said[best]:
+            self.by_values["sex"] = message("two adults who live together mostly differ in it")
+        return best
 
     def _labelled_sex(self, name: str) -> bool:
         found = concept_of("", self.dictionary[name].label)
@@ -457,6 +470,9 @@ class ColumnReader:
             halves = tuple(name for name in free if self._may_be_sex(name))
             if halves:
                 yield Question("sex", halves, message("two levels, each of many"))
+        for role, name in (("age", self.age), ("sex", self.sex)):
+            if role in self.by_values and name is not None:
+                yield Question(role, (name,), self.by_values[role])
 
     def _is_named(self, role: str) -> bool:
         why = self.why[self.roles[role]]

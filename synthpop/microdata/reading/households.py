@@ -91,9 +91,11 @@ def relation_column(frame: pd.DataFrame, names: Sequence[str], index: HouseholdI
 
 
 def household_column(
-    frame: pd.DataFrame, codes: Mapping[str, np.ndarray]
+    frame: pd.DataFrame, codes: Mapping[str, np.ndarray], weight: np.ndarray | None = None
 ) -> tuple[str, str] | None:
     """Return the ids of households where no name tells them, and why; texts or whole numbers.
+
+    weight: codes of a weight that was named, which may be constant in households
 
     There are 1.2 to 12 rows a value on average. Rows of one value follow each other and another
     column is constant in these blocks; or, in any order of the rows, two columns are constant
@@ -119,7 +121,8 @@ def household_column(
         (scattered, 2, message("rows with the same value share others, as members of a household")),
     ):
         for name in sorted(candidates, key=lambda name: -len(candidates[name].sizes)):
-            others = (code for other, code in codes.items() if other != name and code.max() > 0)
+            others = [code for other, code in codes.items() if other != name and code.max() > 0]
+            others += [] if weight is None else [weight]
             constant = [code for code in others if candidates[name].constant(code)]
             if len(constant) >= needed and (needed == 1 or _independent(constant)):
                 return name, why

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -312,9 +313,10 @@ class Microdata(Result):
         if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
             values = values.to_numpy()
         column = pd.Series(values).reset_index(drop=True)
-        return self.with_frame(
-            self.frame.assign(**{name: column}), kept=set(map(str, self.frame)) - {name}
-        )
+        with warnings.catch_warnings():  # a file of hundreds of columns may get dozens more
+            warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
+            frame = self.frame.assign(**{name: column})
+        return self.with_frame(frame, kept=set(map(str, self.frame)) - {name})
 
     def with_frame(self, frame: pd.DataFrame, kept: Iterable[str] = ()) -> Self:
         """Return the same roles on another table; columns that are `kept` have the same values."""

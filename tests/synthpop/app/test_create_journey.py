@@ -51,6 +51,37 @@ def test_the_survey_suggests_roles_and_stages(tmp_path: Path) -> None:
     assert "Table of totals" in text(tab)
 
 
+def test_what_the_file_does_not_tell_is_asked(tmp_path: Path) -> None:
+    from tests.synthpop.microdata.reading.test_columns import families
+
+    tab = open_tab(tmp_path, families())
+    play(
+        tab,
+        [
+            do("choose_journey", journey="create"),
+            do("create.open_survey", name="survey.parquet", file="data-1.parquet"),
+            do("choose_page", page="survey"),
+        ],
+    )
+    shown = text(tab)
+    for question in ("Which column has the households?", "Which column has the weights?",
+                     "Which column is the age?", "Which column is the sex?"):  # fmt: skip
+        assert question in shown
+    play(
+        tab,
+        [
+            do("create.answer", role="weight", choice="=a6"),
+            do("create.answer", role="sex", choice="-"),
+            {"action": "job", "name": "create.take_starter"},
+        ],
+    )
+    state = tab.project.create
+    assert (state.roles["weight"], state.roles["household"]) == ("a6", "a1")
+    assert "a3" not in state.stages[0]["variables"]
+    play(tab, [do("create.answer", role="sex", choice="")])
+    assert tab.project.create.answers == {"weight": "a6"}
+
+
 def test_population_fit_risk_and_files(tmp_path: Path) -> None:
     tab = creating(tmp_path)
     play(tab, [do("create.set_run", scale=0.2, seed=4), do("choose_page", page="population")])

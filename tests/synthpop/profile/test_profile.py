@@ -9,9 +9,12 @@ import pytest
 from synthpop import load_demo_survey, profile_survey
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.reading.households import household_index
+from synthpop.microdata.statistics.indicators.equivalised import equivalised_size
+from synthpop.profile.association import CodedColumns
 from synthpop.profile.dependence import (
     class_limits,
     linear_expression,
+    may_be_classes,
     parts_of_total,
     shortest_between,
 )
@@ -156,6 +159,40 @@ def test_a_total_of_one_column_is_none() -> None:
     assert parts_of_total("t", ["a", "b"], {"t": x, "a": x, "b": np.zeros(50)}) == ()
 
 
+def test_many_columns_tell_what_each_tells_alone() -> None:
+    rng = np.random.default_rng(1)
+    weights, target = rng.gamma(2.0, size=500), rng.integers(0, 4, 500)
+    columns = CodedColumns(weights)
+    for j, levels in enumerate((2, 7, 1)):
+        columns.add(str(j), (target + rng.integers(0, 2, 500)) % levels)
+
+    def naive(b: np.ndarray) -> float:
+        p = pd.crosstab(target, b, weights, aggfunc="sum", normalize=True).to_numpy()
+        product = p.sum(axis=1, keepdims=True) * p.sum(axis=0)
+        chance = (p.shape[0] - 1) * (p.shape[1] - 1) * ((weights / weights.sum()) ** 2).sum() / 2
+        return max(0.0, float((p * np.log(np.where(p > 0, p / product, 1))).sum()) - 3 * chance)
+
+    told = columns.tell(target, [0, 1, 2], slice(None))
+    assert told == pytest.approx([naive(codes) for codes in columns.codes])
+    assert columns.most_informative(target, 1) == ["1"]
+
+
+def test_classes_come_in_one_block_each() -> None:
+    codes = np.array([[0, 0, 0], [-1, 1, 0], [0, 0, -1], [1, 1, 1], [-1, 1, 1]])
+    order = np.arange(5)
+    assert may_be_classes(codes, order, np.ones(3, dtype=bool)).tolist() == [True, False, True]
+    assert may_be_classes(codes, order, np.arange(3) > 0).tolist() == [False, False, True]
+
+
+def test_codes_that_exceed_a_total_are_no_parts() -> None:
+    rng = np.random.default_rng(1)
+    parts = {name: np.where(rng.random(300) < 0.3, rng.gamma(2, 1e4, 300), 0) for name in "ab"}
+    columns = {"total": parts["a"] + parts["b"] - 500.0, **parts, "loss": np.full(300, -500.0)}
+    codes = {f"c{j}": rng.integers(1, 9, 300) * 1e4 for j in range(40)}
+    names = [*parts, "loss", *codes]
+    assert parts_of_total("total", names, columns | codes) == ("a", "b", "loss")
+
+
 @pytest.mark.parametrize(("low", "high"), [(0.1, 0.2), (99.99, 100.01), (-7.3, -7.1), (3.0, 3.5)])
 def test_the_shortest_number_lies_between(low: float, high: float) -> None:
     assert low <= shortest_between(low, high) < high
@@ -167,8 +204,8 @@ def test_an_equivalised_sum_is_one_of_the_household() -> None:
     scale = 1 + 0.5 * (frame["hsize"] - 1)
     values = (frame["household_income"] / scale).to_numpy()
     assert household_sum(values, frame["income"].to_numpy(), index) == "scale"
-    age = np.full(len(frame), 30.0)
-    assert household_sum(values, frame["income"].to_numpy(), index, age) == "modified"
+    oecd = equivalised_size(np.full(len(frame), 30.0), frame["hid"])
+    assert household_sum(values, frame["income"].to_numpy(), index, oecd) == "modified"
     assert household_sum(frame["rent"].to_numpy(), frame["income"].to_numpy(), index) == ""
 
 

@@ -43,7 +43,7 @@ def test_values_alone_tell_household_age_sex_and_ask_for_the_weight() -> None:
     reader = ColumnReader(families())
     assert (reader.roles, reader.age, reader.sex) == ({"household": "a1"}, "a4", "a3")
     asked = {question.role: question.candidates for question in reader.questions()}
-    assert asked == {"household": ("a1",), "weight": ("a6",)}
+    assert asked == {"household": ("a1",), "weight": ("a6",), "age": ("a4",), "sex": ("a3",)}
 
 
 def test_both_packages_read_alike() -> None:
@@ -158,7 +158,8 @@ def test_census_microdata_under_their_own_names() -> None:
 
 def test_what_is_said_is_no_question_and_none_is_an_answer() -> None:
     frame = families()
-    profile = profile_survey(frame, known={"household": None, "weight": "a6", "sex": "a2"})
+    known = {"household": None, "weight": "a6", "age": "a4", "sex": "a2"}
+    profile = profile_survey(frame, known=known)
     assert (profile.roles, profile.sex, profile.questions) == ({"weight": "a6"}, "a2", ())
     assert profile.column("a6").why == "as was said"
     with pytest.raises(InputError, match="a9") as caught:
@@ -174,10 +175,14 @@ def test_questions_stand_in_the_run_file_and_are_asked_in_a_terminal(monkeypatch
     text = template_text(frame, profile, "a.csv")
     assert "# Is a1 the household? It was taken for it:" in text
     assert "# It may be a6: name it above then" in text
+    assert "# Is a4 the age? It was taken for it: its values run" in text
+    assert "# Is a3 the sex? It was taken for it: two adults who live together" in text
     assert options.asked(profile.questions) == {}  # no terminal
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     for name in ("quiet", "as_json"):  # as a command before this test may have left them
         monkeypatch.setattr(options.OUTPUT, name, False)
-    replies = iter([0, 1])
+    replies = iter([0, 1, 1, 1])
     monkeypatch.setattr("typer.prompt", lambda *_, **__: next(replies))
-    assert options.asked(profile.questions) == {"household": None, "weight": "a6"}
+    assert options.asked(profile.questions) == {
+        "household": None, "weight": "a6", "age": "a4", "sex": "a3"
+    }  # fmt: skip
