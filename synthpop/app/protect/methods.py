@@ -12,8 +12,8 @@ from synthpop.app.elements import ask, button, card, choose, form, menu, option_
 from synthpop.app.forms import Form, first_entries, protection_forms, read_form
 from synthpop.app.jobs import Need
 from synthpop.app.picks import Rows, shown_rows
+from synthpop.app.protect import limits, recode, trial
 from synthpop.app.protect import needs as shown
-from synthpop.app.protect import recode, trial
 from synthpop.app.view import View
 from synthpop.microdata.messages.errors import InputError
 
@@ -31,6 +31,7 @@ def needs(view: View) -> list[Need]:
     """Return what the page shows."""
     verb = view.choice("verb", FIRST)
     dragged = recode.needs(view) if verb == recode.VERB else []
+    dragged += limits.needs(view) if verb == limits.VERB else []
     return [*shown.columns(view), *dragged, *trial.needs(view, verb, _arguments(view, verb))]
 
 
@@ -57,6 +58,7 @@ def render(view: View) -> Tag:
     options = form(
         {"action": "apply", "verb": method.name}, t("Apply"),
         option_fields(method, view.column_names(), t, {}, _rows(view, method)),
+        limits.render(view) if method.name == limits.VERB else None,
         trial.render(view, method.name, _arguments(view, method.name)),
         kind="first", key="apply-step", busy="protect.apply" in view.busy,
         id=f"form-{method.name}", data_try=sending({"action": "try", "verb": method.name}),

@@ -189,3 +189,21 @@ def test_categories_can_be_dragged_into_groups(page: Any, survey: Path) -> None:
     page.wait_for_selector("[data-group=east] [data-level=A]")
     page.click("#apply-groups")
     page.wait_for_selector("#step-1")
+
+
+def test_limits_are_set_on_the_histogram(page: Any, survey: Path) -> None:
+    open_to_protect(page, survey, READ)
+    take_roles(page)
+    page.click("#page-methods")
+    page.click("#verb-global_recode")
+    page.select_option("#global_recode-column", "age")
+    page.wait_for_selector("[data-histogram]")
+    width = page.locator("[data-histogram]").bounding_box()["width"]
+    page.click("[data-histogram]", position={"x": width / 2, "y": 40})
+    page.wait_for_selector("#limit-1")
+    assert page.input_value("#global_recode-breaks") == "0, 41, 82"
+    page.focus("#limit-1")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#limit-1[value='42']")
+    assert page.input_value("#global_recode-breaks") == "0, 42, 82"
+    page.wait_for_selector("#trial:has-text('Tried on the whole file')")
