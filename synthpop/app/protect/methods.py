@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -50,7 +51,7 @@ def _arguments(view: View, verb: str) -> dict[str, Any] | None:
 def render(view: View) -> Tag:
     """Return the page."""
     t = view.t
-    method = forms().get(view.choice("verb", FIRST), forms()[FIRST])
+    method = _without_roles(view, forms().get(view.choice("verb", FIRST), forms()[FIRST]))
     buttons = [
         button(t(one.title), choose(verb=name), key=f"verb-{name}", pressed=name == method.name)
         for name, one in forms().items()
@@ -72,6 +73,16 @@ def render(view: View) -> Tag:
     return tags.div(
         tags.h1(t("Protect")), tags.div(menu(t("Methods"), buttons), content, class_="two")
     )
+
+
+def _without_roles(view: View, method: Form) -> Form:
+    """Return the form with entries in sight that no role of the file fills."""
+    roles = view.project.protect.roles.model_dump()
+    options = tuple(
+        replace(one, main=one.main or (one.needed and not roles.get(one.from_role, True)))
+        for one in method.options
+    )
+    return replace(method, options=options)
 
 
 def _rows(view: View, method: Form) -> dict[str, Rows]:

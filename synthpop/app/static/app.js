@@ -271,14 +271,14 @@
     document.body.classList.add("lost");
     const banner = document.getElementById("lost");
     if (banner) banner.hidden = false;
-    const timer = setInterval(function () {
+    const again = function () { setTimeout(look, 1500); };  /* one question at a time */
+    function look() {
       fetch("alive", { cache: "no-store" }).then(function (answer) {
-        if (answer.ok) {
-          clearInterval(timer);
-          location.reload();
-        }
-      }).catch(function () { /* still away */ });
-    }, 1500);
+        if (answer.ok) location.reload();
+        else again();
+      }).catch(again);
+    }
+    again();
   });
 
   Shiny.addCustomMessageHandler("tab", function (message) {
