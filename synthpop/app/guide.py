@@ -16,7 +16,7 @@ GUIDE = "guide"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class GuideQuestion:
     """One question of a guided way."""
 
     text: str
@@ -28,7 +28,7 @@ class Question:
     decides: bool = False  # whether the simpler form has a button of its own that goes on
 
 
-def guided(title: str, questions: Sequence[Question], pages: Mapping[str, Page]) -> Page:
+def guided(title: str, questions: Sequence[GuideQuestion], pages: Mapping[str, Page]) -> Page:
     """Return the page that asks the questions one after another."""
 
     def place_of(view: View) -> int:
@@ -78,7 +78,7 @@ def guided(title: str, questions: Sequence[Question], pages: Mapping[str, Page])
     return Page(title, render, needs)
 
 
-def _decided(view: View, questions: Sequence[Question]) -> Tag | None:
+def _decided(view: View, questions: Sequence[GuideQuestion]) -> Tag | None:
     """Return what was decided, with the reason behind each answer."""
     t = view.t
     answers = [(one, one.decided(view)) for one in questions]

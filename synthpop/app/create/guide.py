@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthpop.app.create.recipe import recipe_stamp
-from synthpop.app.guide import Question
+from synthpop.app.guide import GuideQuestion
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.messages.text import join, number
@@ -26,30 +26,30 @@ def _size(view: View) -> str:
 
 
 QUESTIONS = (
-    Question(
+    GuideQuestion(
         "Which survey is the model?",
         "One row per person. Its columns are read, and a first recipe is written: look at the "
         "suggested roles, then take roles and recipe.",
         "survey", _survey,
     ),
-    Question(
+    GuideQuestion(
         "Which variables does the population need?",
         "A class needs few: remove the stages of others. Each stage may use what the stages "
         "before it have made.",
         "recipe", _recipe,
     ),
-    Question(
+    GuideQuestion(
         "How many persons?",
         "Scale 1 makes as many as the weights say; 0.1 is enough for exercises. The fit says how "
         "near the population is to the survey.",
         "population", _size,
     ),
-    Question(
+    GuideQuestion(
         "What would somebody learn about a person of the survey?",
         "Synthetic persons are nobody, yet a model may repeat rare ones: five intruders try.",
         "risk", lambda view: str(join(view.project.create.keys)),
     ),
-    Question(
+    GuideQuestion(
         "Which file do the students get?",
         "The population in the format of their program; the run file repeats it.",
         "release", lambda view: "",

@@ -8,7 +8,7 @@ from typing import Any
 from htmltools import Tag, tags
 
 from synthpop.app import elements as ui
-from synthpop.app.guide import Question
+from synthpop.app.guide import GuideQuestion
 from synthpop.app.protect import needs
 from synthpop.app.protect.session import decision_on, release_stamp
 from synthpop.app.texts import said_here
@@ -66,7 +66,7 @@ def _choice(*roles: str) -> Callable[[View], Tag]:
         t, names = view.t, view.column_names()
         suggested = (view.value("protect.suggest") or {}).get("columns", {})
         if not names or not suggested:
-            return ui.pending(view, "protect.suggest", t("Looking for roles"))  # type: ignore[return-value]
+            return ui.pending(view, "protect.suggest", t("Looking for roles"))
         fields = []
         for role in roles:
             present = getattr(view.project.protect.roles, role)
@@ -128,52 +128,52 @@ def _verdict(view: View) -> str:
 
 
 QUESTIONS = (
-    Question(
+    GuideQuestion(
         "Which file is to be released?",
         "Everything is computed on this machine; the file itself is never changed.",
         "data", _file,
     ),
-    Question(
+    GuideQuestion(
         "Who may use it?",
         "The freer the access, the more records must look alike: 5 is customary for public files, "
         "3 for files under contract.",
         "roles", _who, _users, needs.columns,
     ),
-    Question(
+    GuideQuestion(
         "Which columns name a person directly?",
         "Names, addresses and numbers of persons never leave the office: they are left out of "
         "the file.",
         "roles", _columns("identifiers"), _choice("identifiers"), needs.roles,
         decides=True,
     ),
-    Question(
+    GuideQuestion(
         "What may an intruder know about a person?",
         "Age, sex, place and the like are known to neighbours and colleagues, or stand in "
         "registers: the risk is counted on these columns together.",
         "roles", _columns("keys"), _choice("keys"), needs.roles,
         decides=True,
     ),
-    Question(
+    GuideQuestion(
         "Who lives together, and whom does a record stand for?",
         "Members of a household give each other away; weights tell how many persons of the "
         "population look like a record.",
         "roles", _columns("household", "weights"), _choice("household", "weights"), needs.roles,
         decides=True,
     ),
-    Question(
+    GuideQuestion(
         "Which values are confidential?",
         "Amounts that others know too are masked; what nobody should learn is watched for groups "
         "in which all have the same value.",
         "roles", _columns("numeric", "sensitive"), _choice("numeric", "sensitive"), needs.roles,
         decides=True,
     ),
-    Question(
+    GuideQuestion(
         "How much may be lost?",
         "Plans of recodings, suppressions and masking are carried out, attacked and measured; take "
         "the one that loses least within your limits.",
         "search", _plan,
     ),
-    Question(
+    GuideQuestion(
         "May it go out?",
         "The verdict names what speaks against the file. With it go the report for your board and "
         "the script that repeats every step.",
