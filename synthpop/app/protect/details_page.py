@@ -36,7 +36,10 @@ OPTIONS = {
 }
 """The function of ``riskeval`` that a detail calls, and the parameters that roles fill."""
 OF_DATA = ("violators", "risky", "records", "suda", "diversity", "pair")
-NEEDED_ROLE = {"diversity": "sensitive", "numeric": "numeric", "loss": "numeric"}
+NEEDED_ROLE = {
+    "violators": "keys", "risky": "keys", "suda": "keys", "recovery": "keys",
+    "diversity": "sensitive", "numeric": "numeric", "loss": "numeric",
+}  # fmt: skip
 
 
 def _chosen(view: View) -> tuple[str, dict[str, Any]]:

@@ -4,28 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from synthpop.microdata.messages.errors import Faults
+
 if TYPE_CHECKING:
     import pandas as pd
 
+    from riskeval.session.session import ProtectionSession
     from synthpop.app.protect.state import ProtectState
 
 QUICK = ("frequencies", "k_anonymity", "individual_risk")
 
 
-def first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the first numbers of the risk of a file, by their keys."""
-    from riskeval.measures.assess import assess
-    from riskeval.report.values import shown
+def first_numbers(
+    state: ProtectState, session: ProtectionSession, frame: pd.DataFrame
+) -> dict[str, Any]:
+    """Return the first numbers of the risk of a file, by their keys.
 
-    assessment = assess(
-        frame,
-        keys=list(state.roles.keys),
-        weights=state.roles.weights,
-        household=state.roles.household,
-        measures=QUICK,
-        k=sorted({2, 3, 5, state.k}),
-        limits=dict(state.limits),
-    )
+    A file of amounts without keys is compared with its original, record by record: {} where it
+    has other records than the original and the current file of the session.
+    """
+    from riskeval.measures.assess import assess
+    from riskeval.measures.request import read_limits
+    from riskeval.report.values import shown
+    from riskeval.session.measure import risk_measurements
+
+    if state.roles.keys:
+        measured = assess(
+            frame,
+            keys=list(state.roles.keys),
+            weights=state.roles.weights,
+            household=state.roles.household,
+            measures=QUICK,
+            k=sorted({2, 3, 5, state.k}),
+            limits=dict(state.limits),
+        ).measurements
+    else:
+        whole = len(frame) == len(session.original_frame)
+        original = session.original_frame if whole else session.original_of_current()
+        if len(original) != len(frame):
+            return {}
+        limits = read_limits(Faults("limits"), state.limits)
+        measured = (*risk_measurements(original, frame, session.roles, (), limits),)
     return {
         measurement.key: {
             "title": measurement.title,
@@ -34,5 +53,5 @@ def first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
             "value": float(measurement.value),
             "within": measurement.within,
         }
-        for measurement in assessment.measurements
+        for measurement in measured
     }

@@ -52,7 +52,7 @@ def quick_risk(request: JobRequest) -> Any:
               range(state.position + 1)]  # fmt: skip
     for stamp, frame in ((stamps[0], session.original), (stamps[-1], session.data)):
         if stamp not in risks:
-            risks[stamp] = first_numbers(state, frame)
+            risks[stamp] = first_numbers(state, session, frame)
     original, current = risks[stamps[0]], risks[stamps[-1]]
     rows = []
     for key, measurement in current.items():
@@ -77,8 +77,9 @@ def measure(request: JobRequest) -> Any:
         column, what = names if isinstance(names, tuple) else (names, "")
         row = [str(column), str(what), number(values["original"], 4), number(values["current"], 4)]
         (losses if column == "numeric keys" else variables).append(row)
-    missing = int(session.data.isna().sum().sum() - session.original.isna().sum().sum())
-    cells = session.original.size
+    original, current = session.original_of_current(), session.current_frame()
+    missing = int(current.isna().sum().sum() - original.isna().sum().sum())
+    cells = original.size
     return {
         "risk": [
             {

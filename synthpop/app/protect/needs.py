@@ -19,7 +19,8 @@ def has_file(project: Project) -> bool:
 
 def has_keys(project: Project) -> bool:
     """Whether there is something to measure."""
-    return has_file(project) and bool(project.protect.roles.keys)
+    roles = project.protect.roles
+    return has_file(project) and bool(roles.keys or roles.numeric)
 
 
 def columns(view: View) -> list[Need]:

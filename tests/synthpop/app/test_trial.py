@@ -117,6 +117,14 @@ def test_post_randomisation_shows_its_transitions(tmp_path: Path) -> None:
     assert "--share: " in str(methods.render(tab.view()))
 
 
+def test_records_that_would_be_left_out_are_counted(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    effect = tried(tab, "drop", where="{sex = 'male'}")
+    assert effect["dropped"] == 120
+    assert "120 records would be left out" in str(methods.render(tab.view()))
+    assert len(effect["risks"]) == 3
+
+
 @pytest.mark.parametrize("verb", sorted(methods.forms()))
 def test_no_form_asks_for_code(tmp_path: Path, verb: str) -> None:
     tab = protecting(tmp_path)
