@@ -119,9 +119,9 @@ def test_post_randomisation_shows_its_transitions(tmp_path: Path) -> None:
 
 def test_records_that_would_be_left_out_are_counted(tmp_path: Path) -> None:
     tab = protecting(tmp_path)
-    effect = tried(tab, "drop", where="{sex = 'male'}")
-    assert effect["dropped"] == 120
-    assert "120 records would be left out" in str(methods.render(tab.view()))
+    effect = tried(tab, "drop", where="{region = 'A'}")
+    assert effect["dropped"] == 60
+    assert "60 records would be left out" in str(methods.render(tab.view()))
     assert len(effect["risks"]) == 3
 
 
