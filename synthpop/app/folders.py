@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import shutil
@@ -14,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from synthpop.app.project import FILE, Project, data_files, folder_of, load
 from synthpop.app.state import STORED
-from synthpop.microdata.formats.atomic import is_temporary
+from synthpop.microdata.formats.atomic import is_temporary, replacing
 from synthpop.microdata.formats.disk import sync
 from synthpop.microdata.formats.places import file_hash
 from synthpop.microdata.messages.errors import Faults, InputError
@@ -26,6 +27,8 @@ ARCHIVE = ".zip"
 ANOTHER = "Choose one that the app has saved."
 
 
+ADDRESS = "address.json"
+"""File of a project's folder with the address at which its pages find the app again."""
 PRIVATE = "synthpop-app-"
 """How the names of private folders begin."""
 
@@ -47,6 +50,22 @@ def held_project(folder: Path) -> Iterator[None]:
         with suppress(InputError):  # of a project that cannot be read nothing goes
             folder_of(folder).keep_only({FILE, *data_files(load(folder))})
         yield
+
+
+def address_of(folder: Path) -> tuple[int, str] | None:
+    """Return port and token of the app that had a project before; None without one."""
+    try:
+        found = json.loads((folder / ADDRESS).read_text(encoding="utf-8"))
+        port, token = int(found["port"]), str(found["token"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return (port, token) if re.fullmatch(r"[\w-]{32}", token) else None
+
+
+def keep_address(folder: Path, port: int, token: str) -> None:
+    """Write the address into the folder of a project, for its user only."""
+    with replacing(folder / ADDRESS, private=True) as draft:
+        draft.write_text(json.dumps({"port": port, "token": token}), encoding="utf-8")
 
 
 def new_folder(root: Path, key: str) -> Path:

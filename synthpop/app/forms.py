@@ -58,6 +58,7 @@ class Option:
     # kind "object": the records that the option takes, each with its own options
     forms: tuple[Form, ...] = ()
     typed: bool = True  # whether a record says which one it is
+    needed: bool = False  # whether the method cannot do without it, given or from a role
     from_role: str = ""  # the role of the project that fills the option when it is left empty
     proposed: Any = None  # what the entry holds at first; left empty it means the default
     main: bool = True  # whether the option is shown at once, or under "more options"
@@ -200,6 +201,7 @@ def _option(
         parameter.name, kind, _plain_text(text.description), default, required, choices,
         suggestions=tuple(quoted_words(text.type)) if kind in WITH_WORDS else (),
         forms=forms, typed=UNTYPED not in names, from_role=role,
+        needed=parameter.default is parameter.empty,
     )  # fmt: skip
 
 

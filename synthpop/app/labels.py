@@ -247,6 +247,8 @@ HELP = {
     "household": "Column that numbers the households: members are protected together.",
     "matrix": "How a value becomes another one: at random, or so that the frequencies of the file "
     "stay in expectation.",
+    "pram.min_diagonal": "Each value stays as it is with at least this probability.",
+    "pram.alpha": "How much changes: 0 nothing, 1 as much as the matrix says.",
     "microaggregate.method": "How similar records are found that get the same value.",
     "add_noise.method": "What the noise keeps: nothing, the covariance of the file, or its means "
     "too.",

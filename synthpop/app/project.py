@@ -56,9 +56,9 @@ class Project(Table):
     record: tuple[Entry, ...] = ()
 
 
-def choose_journey(project: Project, journey: JourneyName) -> Project:
-    """Go to a journey, or to the start."""
-    return project.model_copy(update={"journey": journey, "page": ""})
+def choose_journey(project: Project, journey: JourneyName, page: str = "") -> Project:
+    """Go to a page of a journey, its first one by default, or to the start."""
+    return project.model_copy(update={"journey": journey, "page": page})
 
 
 def choose_page(project: Project, page: str) -> Project:

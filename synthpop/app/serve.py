@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from synthpop.app.folders import MEBI, PRIVATE, held_project
+from synthpop.app.folders import ADDRESS, MEBI, PRIVATE, address_of, held_project, keep_address
 from synthpop.app.guard import new_token
 from synthpop.app.project import FILE
 from synthpop.app.server import make_app
@@ -35,7 +35,8 @@ def run_app(
     """Serve the app on the loopback interface until it is stopped.
 
     port: 0 takes a free one
-    project: folder where the first tab keeps its project; without one nothing outlives the app
+    project: folder where the first tab keeps its project, which has the same address the next
+        time; without one nothing outlives the app
     upload_limit: largest upload in MB
     browser: whether the browser is opened
     say: takes lines for the user
@@ -43,14 +44,20 @@ def run_app(
     import uvicorn
 
     names = {file.name for file in project.glob("*")} if project is not None else set()
-    if names - {LOCK} and FILE not in names:
+    if names - {LOCK, ADDRESS} and FILE not in names:
         raise InputError.of("app", str(project), "holds other files", "Give a new folder.")
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     os.umask(0o077)  # whatever the app writes, only the user may read
     project_held = nullcontext() if project is None else held_project(project)
-    with project_held, private_folder(PRIVATE) as root, _listening(port) as listener:
+    former = None if project is None else address_of(project)
+    with (
+        project_held, private_folder(PRIVATE) as root,
+        _listening(port, former[0] if former else 0) as listener,
+    ):  # fmt: skip
         tempfile.tempdir = str(root)
-        token, number = new_token(), listener.getsockname()[1]
+        token, number = former[1] if former else new_token(), listener.getsockname()[1]
+        if project is not None:
+            keep_address(project, number, token)
         tabs = Tabs(root, upload_limit * MEBI, project)
         address = f"http://{LOOPBACK}:{number}/{token}/"
         config = uvicorn.Config(
@@ -68,10 +75,16 @@ def run_app(
             tempfile.tempdir = None
 
 
-def _listening(port: int) -> socket.socket:
+def _listening(port: int, former: int) -> socket.socket:
+    """Listen at a port; with 0 at the one of the former app, or at a free one."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((LOOPBACK, port))
+    try:
+        listener.bind((LOOPBACK, port or former))
+    except OSError:
+        if port:
+            raise
+        listener.bind((LOOPBACK, 0))  # somebody else has it
     listener.listen(128)  # connections wait until the server answers
     return listener
 

@@ -30,9 +30,13 @@ STATIC = Path(__file__).parent / "static"
 FORGOTTEN_AFTER = 3600.0
 TITLE = "synthpop · riskeval"
 TEXTS = {
-    "lost": "The connection to the app is lost. The page comes back when the app answers; your "
-    "steps are kept.",
+    "lost": "The app does not answer. The page comes back when it does. If it was ended, start it "
+    "again with the same folder: your steps are there at the same address.",
     "skip": "Skip to the page",
+}
+TEXTS_OF_TEMPORARY = {
+    "lost": "The app does not answer. The page comes back when it does. If it was ended, start it "
+    "again: projects that were saved can be opened there, others are gone.",
 }
 DRAWN: dict[str, Callable[[Tab], Tag | TagList | None]] = {
     "head": lambda tab: shell.render_head(tab.view()),
@@ -73,7 +77,7 @@ def _frame(request: Request) -> Tag:
             tags.meta(name="viewport", content="width=device-width, initial-scale=1"),
         ),
         ui.busy_indicators.use(spinners=False, pulse=False),
-        tags.div(TEXTS["lost"], id="lost", role="alert", hidden=""),
+        tags.div("", id="lost", role="alert", hidden=""),
         tags.a(TEXTS["skip"], href="#main", class_="skip", id="skip"),
         tags.header(tags.div(id="part-head"), tags.div(id="part-bar")),
         tags.div(
@@ -132,7 +136,7 @@ class _Connection:
         await self.session.send_custom_message("tab", message)
         if client.get("language") == "de" and not self.tab.project.record:
             self.tab.command("choose_language", {"language": "de"})
-        self.changed("page")
+        self.tab.show()
 
     def _act(self, tab: Tab, message: dict[str, Any]) -> None:
         message.pop("counter", None)
@@ -170,7 +174,8 @@ class _Connection:
             html = {name: _html(tab, name) for name in names}
             parts = {name: text for name, text in html.items() if self.drawn.get(name) != text}
             self.drawn |= parts
-            texts = {name: tab.view().t(text) for name, text in TEXTS.items()}
+            texts = TEXTS | (TEXTS_OF_TEMPORARY if tab.temporary else {})
+            texts = {name: tab.view().t(text) for name, text in texts.items()}
             message = {"parts": parts, "language": tab.project.language, "texts": texts}
             await session.send_custom_message("draw", message)
             if "download" in what and tab.download:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from htmltools import Tag, TagChild, tags
 
 from synthpop.app.elements import button, command, select, sentence
+from synthpop.app.guide import GUIDE
 from synthpop.app.jobs import Page
 from synthpop.app.registry import JOURNEYS, journey_of
 from synthpop.app.texts import LANGUAGES
@@ -59,6 +60,9 @@ def render_start(view: View) -> Tag:
             tags.p(t(journey.text)),
             button(t("Begin"), command("choose_journey", journey=name), kind="first",
                    key=f"begin-{name}", label=f"{t('Begin')}: {t(journey.title)}"),
+            button(t(journey.pages[GUIDE].title),
+                   command("choose_journey", journey=name, page=GUIDE), key=f"guide-{name}")
+            if GUIDE in journey.pages else None,
             class_="card journey",
         )
         for name, journey in JOURNEYS.items()

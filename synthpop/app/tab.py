@@ -82,12 +82,12 @@ class Tab:
             self.command(message["name"], message.get("arguments", {}))
         elif action == "choose":
             self.chosen.update(message["values"])
-            self._changed()
+            self.show()
         elif action == "job":
             self.ask(message["name"], message.get("arguments", {}))
         elif action == "again":
             self.outcomes.pop(message["job"], None)
-            self._changed()
+            self.show()
         elif action == "cancel":
             self.cancel()
         elif action == "dismiss":
@@ -108,7 +108,7 @@ class Tab:
         if self.notice is not None and (outdated or self.notice.kind == "fault"):
             self.notice = None
             self.listener("notice")
-        self._changed()
+        self.show()
 
     def ask(self, job: str, arguments: Mapping[str, Any]) -> None:
         """Ask for a job whose result is not a part of a page, such as a step or a report."""
@@ -136,9 +136,10 @@ class Tab:
         self.project, self.outcomes, self.chosen = project, {}, {}
         self._kept.clear()
         save(project, self.folder)
-        self._changed()
+        self.show()
 
-    def _changed(self) -> None:
+    def show(self) -> None:
+        """Let the page be drawn anew, and compute what it lacks."""
         self._recall()
         self.listener("page")
         self.listener("bar")
@@ -244,7 +245,7 @@ class Tab:
         if isinstance(value, dict) and "file" in value:
             self.download = value["file"]
             self.listener("download")
-        self._changed()
+        self.show()
 
 
 def _key(need: Need, language: str) -> tuple[str, str, str]:

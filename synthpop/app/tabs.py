@@ -26,6 +26,9 @@ class Tabs:
         """Return the tab of a key, or a new one with a new key."""
         if key in self.tabs:
             return key, self.tabs[key]
+        for known, tab in self.tabs.items():
+            if not tab.temporary and known not in self.sessions:
+                return known, tab  # the project, which no page shows
         key = new_key()
         if self.project is not None and not any(not tab.temporary for tab in self.tabs.values()):
             self.project.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -9,18 +9,19 @@ from synthpop.microdata.messages.errors import Faults
 if TYPE_CHECKING:
     import pandas as pd
 
-    from riskeval.session.roles import SessionRoles
+    from riskeval.session.session import ProtectionSession
     from synthpop.app.protect.state import ProtectState
 
 QUICK = ("frequencies", "k_anonymity", "individual_risk")
 
 
 def first_numbers(
-    state: ProtectState, original: pd.DataFrame, frame: pd.DataFrame, roles: SessionRoles
+    state: ProtectState, session: ProtectionSession, frame: pd.DataFrame
 ) -> dict[str, Any]:
     """Return the first numbers of the risk of a file, by their keys.
 
-    Of a file without keys those of its amounts, where its records are those of the original.
+    A file of amounts without keys is compared with its original, record by record: {} where it
+    has other records than the original and the current file of the session.
     """
     from riskeval.measures.assess import assess
     from riskeval.measures.request import read_limits
@@ -37,11 +38,13 @@ def first_numbers(
             k=sorted({2, 3, 5, state.k}),
             limits=dict(state.limits),
         ).measurements
-    elif len(original) != len(frame):
-        return {}
     else:
+        whole = len(frame) == len(session.original_frame)
+        original = session.original_frame if whole else session.original_of_current()
+        if len(original) != len(frame):
+            return {}
         limits = read_limits(Faults("limits"), state.limits)
-        measured = (*risk_measurements(original, frame, roles, (), limits),)
+        measured = (*risk_measurements(original, frame, session.roles, (), limits),)
     return {
         measurement.key: {
             "title": measurement.title,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthpop.app.jobs import BackgroundJob, Commands, JobRequest
-from synthpop.app.protect import households, recode, trial
+from synthpop.app.protect import households, limits, recode, trial
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
 from synthpop.app.protect.first_numbers import first_numbers
@@ -52,10 +52,7 @@ def quick_risk(request: JobRequest) -> Any:
               range(state.position + 1)]  # fmt: skip
     for stamp, frame in ((stamps[0], session.original), (stamps[-1], session.data)):
         if stamp not in risks:
-            before = session.original_frame
-            if len(before) != len(frame):
-                before = session.original_of_current()
-            risks[stamp] = first_numbers(state, before, frame, session.roles)
+            risks[stamp] = first_numbers(state, session, frame)
     original, current = risks[stamps[0]], risks[stamps[-1]]
     rows = []
     for key, measurement in current.items():
@@ -134,6 +131,7 @@ JOBS: dict[str, BackgroundJob] = {
     "measure": BackgroundJob(measure, "Measuring risk and utility"),
     "trial": BackgroundJob(trial.trial, "Trying it on some records"),
     "apply": BackgroundJob(apply, "Protecting the file", _add_step),
+    "histogram": BackgroundJob(limits.histogram, "Reading the file"),
     "levels": BackgroundJob(recode.levels, "Reading the file"),
     "verdict": BackgroundJob(verdict, "Judging the file"),
     "script": BackgroundJob(script, "Writing the script"),

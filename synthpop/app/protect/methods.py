@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,8 +13,8 @@ from synthpop.app.elements import ask, button, card, choose, form, menu, option_
 from synthpop.app.forms import Form, first_entries, protection_forms, read_form
 from synthpop.app.jobs import Need
 from synthpop.app.picks import Rows, shown_rows
+from synthpop.app.protect import limits, recode, trial
 from synthpop.app.protect import needs as shown
-from synthpop.app.protect import recode, trial
 from synthpop.app.view import View
 from synthpop.microdata.messages.errors import InputError
 
@@ -31,6 +32,7 @@ def needs(view: View) -> list[Need]:
     """Return what the page shows."""
     verb = view.choice("verb", FIRST)
     dragged = recode.needs(view) if verb == recode.VERB else []
+    dragged += limits.needs(view) if verb == limits.VERB else []
     return [*shown.columns(view), *dragged, *trial.needs(view, verb, _arguments(view, verb))]
 
 
@@ -49,7 +51,7 @@ def _arguments(view: View, verb: str) -> dict[str, Any] | None:
 def render(view: View) -> Tag:
     """Return the page."""
     t = view.t
-    method = forms().get(view.choice("verb", FIRST), forms()[FIRST])
+    method = _without_roles(view, forms().get(view.choice("verb", FIRST), forms()[FIRST]))
     buttons = [
         button(t(one.title), choose(verb=name), key=f"verb-{name}", pressed=name == method.name)
         for name, one in forms().items()
@@ -57,6 +59,7 @@ def render(view: View) -> Tag:
     options = form(
         {"action": "apply", "verb": method.name}, t("Apply"),
         option_fields(method, view.column_names(), t, {}, _rows(view, method)),
+        limits.render(view) if method.name == limits.VERB else None,
         trial.render(view, method.name, _arguments(view, method.name)),
         kind="first", key="apply-step", busy="protect.apply" in view.busy,
         id=f"form-{method.name}", data_try=sending({"action": "try", "verb": method.name}),
@@ -70,6 +73,16 @@ def render(view: View) -> Tag:
     return tags.div(
         tags.h1(t("Protect")), tags.div(menu(t("Methods"), buttons), content, class_="two")
     )
+
+
+def _without_roles(view: View, method: Form) -> Form:
+    """Return the form with entries in sight that no role of the file fills."""
+    roles = view.project.protect.roles.model_dump()
+    options = tuple(
+        replace(one, main=one.main or (one.needed and not roles.get(one.from_role, True)))
+        for one in method.options
+    )
+    return replace(method, options=options)
 
 
 def _rows(view: View, method: Form) -> dict[str, Rows]:

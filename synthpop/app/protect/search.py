@@ -9,12 +9,14 @@ from htmltools import Tag, tags
 
 from synthpop.app import elements as ui
 from synthpop.app.jobs import BackgroundJob, JobRequest
+from synthpop.app.labels import label_of
 from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
 from synthpop.app.view import View
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.events import Event
 from synthpop.microdata.messages.text import number, short_percent
 
+TOLD = ("column", "breaks", "groups", "k", "level", "p")
 SECONDS, MOST_SECONDS = 60, 3600
 
 
@@ -74,7 +76,7 @@ def _row(view: View, plan: Mapping[str, Any], best: int | None, is_current: bool
     t = view.t
     return tags.tr(
         tags.th(str(plan["plan"]), scope="row"),
-        tags.td(plan["text"]),
+        tags.td(tags.ul(*[tags.li(_step(t, step)) for step in plan["steps"]])),
         tags.td(number(plan["risk"]), class_="number"),
         tags.td(number(plan["loss"]), class_="number"),
         tags.td(short_percent(plan["cells_lost"]), class_="number"),
@@ -88,6 +90,29 @@ def _row(view: View, plan: Mapping[str, Any], best: int | None, is_current: bool
             )
         ),
     )  # fmt: skip
+
+
+def _step(t: ui.Translate, step: Mapping[str, Any]) -> str:
+    """Return a step of a plan: the title of its method, and what is asked of it."""
+    from riskeval.protection.registry import VERBS
+    from riskeval.session.steps import from_json
+
+    verb = str(step["verb"])
+    told = {
+        name: from_json(step["parameters"][name]) for name in TOLD if name in step["parameters"]
+    }
+    texts = [f"{t(label_of(verb, name))}: {_value(value)}" for name, value in told.items()
+             if value is not None]  # fmt: skip
+    title = VERBS[verb].title
+    return "; ".join([t(title), *texts])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name} = {_value(one)}" for name, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def search(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -149,7 +174,6 @@ def run_search(request: JobRequest) -> Any:
     plans = [
         {
             "plan": int(row["plan"]),
-            "text": str(row["steps"]),
             **{name: float(row[name]) for name in ("risk", "loss", "cells_lost")},
             "within": bool(row["within"]),
             "steps": [recorded(step) for step in search_result.steps[int(row["plan"])]],

@@ -36,7 +36,7 @@ def render_transitions(view: View, found: Sequence[Mapping[str, Any]]) -> list[T
             for level, counts in one["rows"]
         ]
         title = t("{name}: share of each level (row) that becomes another one", name=one["column"])
-        maps.append(framed_table(title, ["", *one["levels"]], rows, kind="scroll heat"))
+        maps.append(framed_table(title, [t("Before"), *one["levels"]], rows, kind="scroll heat"))
     return maps
 
 

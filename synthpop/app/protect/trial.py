@@ -94,15 +94,15 @@ def trial(request: JobRequest) -> Any:
     start, part = time.monotonic(), current.iloc[rows]
     result = run_step(step, part, session.roles)
     seconds = (time.monotonic() - start) * len(current) / max(len(rows), 1)
-    whole = session.original_of_current()  # records may have been left out
-    original = whole.iloc[rows]
+    of_current = session.original_of_current()
+    original = of_current.iloc[rows]
     if len(rows) < len(current) and seconds <= SECONDS:
-        original, part = whole, current
+        original, part = of_current, current
         result = run_step(step, current, session.roles)
-    before, after = (first_numbers(state, original, file, session.roles)
-                     for file in (part, result.data))  # fmt: skip
+    before, after = (first_numbers(state, session, file) for file in (part, result.data))
     is_whole = len(part) == len(current)
     keys = dict.fromkeys([f"below_{state.k}", "expected_reidentifications", "record_risk"])
+    keys = keys if state.roles.keys else dict.fromkeys(before)
     risks = [
         [before[key]["title"], before[key]["text"], after[key]["text"]]
         for key in (keys if is_whole else list(keys)[:1])  # risks of a part are others
@@ -111,7 +111,7 @@ def trial(request: JobRequest) -> Any:
     return {
         "records": len(part), "all": len(current), "seconds": 0.0 if is_whole else seconds,
         "cells": result.cells_changed, "suppressed": result.cells_suppressed,
-        "changed": result.records_changed, "risks": risks,
+        "changed": result.records_changed, "dropped": result.records_dropped, "risks": risks,
         "columns": _columns(original, part, result), "transitions": transitions_of(result.details),
         "unmet": [str(text) for text in result.unmet] if is_whole else [],
     }  # fmt: skip
@@ -124,7 +124,9 @@ def some_rows(frame: pd.DataFrame, household: str | None) -> np.ndarray:
     n = len(frame)
     if n <= RECORDS:
         return np.arange(n)
-    ids = np.arange(n) if household is None else frame[household].factorize()[0]
+    ids = (
+        np.arange(n) if household is None else frame[household].factorize(use_na_sentinel=False)[0]
+    )
     order = np.random.default_rng(1).permutation(ids.max() + 1)
     sizes = np.bincount(ids, minlength=len(order))[order]
     taken = order[: max(1, int(np.searchsorted(sizes.cumsum(), RECORDS, side="right")))]
@@ -138,9 +140,8 @@ def _columns(original: pd.DataFrame, before: pd.DataFrame, result: Protected) ->
         changes["column"], changes["cells"], changes["suppressed"], strict=True
     ):
         losses: list[float | None] = [None, None]
-        if name in original:
-            losses = [_loss(original[name], file[name]) if len(file) == len(original) else None
-                      for file in (before, result.data)]  # fmt: skip
+        if name in original and name in before and len(result.data) == len(original):
+            losses = [_loss(original[name], file[name]) for file in (before, result.data)]
         rows.append([str(name), int(cells), int(missing), *losses])
     return rows
 
@@ -189,6 +190,8 @@ def _shown(view: View, tried: Mapping[str, Any]) -> list[Tag | None]:
     cells, share = count(tried["cells"]), percent(tried["changed"] / max(tried["records"], 1))
     texts = [t("{cells} cells would change, in {share} of the records; {n} of them would become "
                "missing.", cells=cells, share=share, n=count(tried["suppressed"]))]  # fmt: skip
+    if tried["dropped"]:
+        texts.append(t("{n} records would be left out.", n=count(tried["dropped"])))
     if tried["records"] == tried["all"]:
         texts.append(t("Tried on the whole file: nothing is changed until you apply the step."))
     else:

@@ -81,6 +81,46 @@
     }, 350);
   });
 
+  /* Class limits: a click into the histogram sets or takes away one, a slider moves one. */
+  function limitsOf(entry) {
+    return entry.value.split(",").map((one) => one.trim()).filter((one) => one !== "");
+  }
+
+  function setLimits(entry, limits) {
+    const rank = (one) => one === "inf" ? Infinity : one === "-inf" ? -Infinity : Number(one);
+    entry.value = [...new Set(limits)].sort((a, b) => rank(a) - rank(b)).join(", ");
+    entry.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  document.addEventListener("click", function (event) {
+    const proposal = event.target.closest("[data-proposal]");
+    if (proposal) {
+      const entry = document.getElementById(proposal.dataset.entry);
+      setLimits(entry, proposal.dataset.proposal.split(", "));
+    }
+    const picture = event.target.closest("[data-histogram]");
+    if (!picture) return;
+    const entry = document.getElementById(picture.dataset.histogram);
+    const low = Number(picture.dataset.low), high = Number(picture.dataset.high);
+    const box = picture.getBoundingClientRect();
+    let value = low + (high - low) * (event.clientX - box.left) / box.width;
+    value = picture.dataset.whole === "true" ? Math.round(value) : Number(value.toPrecision(3));
+    let limits = limitsOf(entry);
+    const near = limits.find((one) => Math.abs(Number(one) - value) <= (high - low) / 80);
+    if (near !== undefined) limits = limits.filter((one) => one !== near);
+    else limits.push(String(value));
+    if (limits.length === 1 && near === undefined) limits.push(String(low), String(high));
+    setLimits(entry, limits);
+  });
+
+  document.addEventListener("change", function (event) {
+    const slider = event.target;
+    if (slider.dataset.limit === undefined) return;
+    const entry = document.getElementById(slider.dataset.entry);
+    setLimits(entry, limitsOf(entry).map(
+      (one) => Number(one) === Number(slider.dataset.limit) ? slider.value : one));
+  });
+
   function upload(input) {
     const file = input.files[0];
     if (!file) return;
@@ -231,14 +271,14 @@
     document.body.classList.add("lost");
     const banner = document.getElementById("lost");
     if (banner) banner.hidden = false;
-    const timer = setInterval(function () {
+    const again = function () { setTimeout(look, 1500); };  /* one question at a time */
+    function look() {
       fetch("alive", { cache: "no-store" }).then(function (answer) {
-        if (answer.ok) {
-          clearInterval(timer);
-          location.reload();
-        }
-      }).catch(function () { /* still away */ });
-    }, 1500);
+        if (answer.ok) location.reload();
+        else again();
+      }).catch(again);
+    }
+    again();
   });
 
   Shiny.addCustomMessageHandler("tab", function (message) {

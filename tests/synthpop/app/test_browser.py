@@ -189,3 +189,40 @@ def test_categories_can_be_dragged_into_groups(page: Any, survey: Path) -> None:
     page.wait_for_selector("[data-group=east] [data-level=A]")
     page.click("#apply-groups")
     page.wait_for_selector("#step-1")
+
+
+def test_limits_are_set_on_the_histogram(page: Any, survey: Path) -> None:
+    open_to_protect(page, survey, READ)
+    take_roles(page)
+    page.click("#page-methods")
+    page.click("#verb-global_recode")
+    page.select_option("#global_recode-column", "age")
+    page.wait_for_selector("[data-histogram]")
+    width = page.locator("[data-histogram]").bounding_box()["width"]
+    page.click("[data-histogram]", position={"x": width / 2, "y": 40})
+    page.wait_for_selector("#limit-1")
+    assert page.input_value("#global_recode-breaks") == "0, 41, 82"
+    page.focus("#limit-1")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("#limit-1[value='42']")
+    assert page.input_value("#global_recode-breaks") == "0, 42, 82"
+    page.wait_for_selector("#trial:has-text('Tried on the whole file')")
+
+
+def test_a_killed_app_comes_back_at_the_same_address(
+    browser: Any, survey: Path, tmp_path: Path
+) -> None:
+    server = Server(str(tmp_path / "home"))
+    context = browser.new_context(locale="en-GB")
+    page = new_page(context, server)
+    open_to_protect(page, survey, READ)
+    take_roles(page)
+    server.process.kill()
+    server.process.communicate()
+    page.wait_for_selector("#lost:visible:has-text('start it again with the same folder')")
+    again = Server(str(tmp_path / "home"))
+    assert again.address == server.address
+    page.wait_for_selector("#lost", state="hidden")
+    page.wait_for_selector(".bar .figure")  # file and roles are there
+    again.stop()
+    context.close()

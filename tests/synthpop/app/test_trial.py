@@ -94,6 +94,20 @@ def test_mappings_are_picked_and_widths_become_levels(tmp_path: Path) -> None:
     assert levels[1:] == [{"0-9": "0-19", "10-19": "0-19", "20-29": "20-39"}, "*"]
 
 
+def test_limits_stand_on_the_histogram_of_the_current_file(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    tried(tab, "global_recode", column="age", breaks="0, 40, inf")
+    shape = tab.view().value("protect.histogram")
+    assert (shape["low"], shape["high"], sum(shape["counts"])) == (0.0, 82.0, 240)
+    page = str(methods.render(tab.view()))
+    assert page.count("<line") == page.count('type="range"') == 2  # no slider stands for inf
+    assert shape["proposals"][0] in page
+    entries = {"column": "age", "breaks": shape["proposals"][0]}
+    assert tried(tab, "global_recode", **entries)["cells"] == 240
+    tried(tab, "global_recode", column="sex")
+    assert "data-histogram" not in str(methods.render(tab.view()))
+
+
 def test_post_randomisation_shows_its_transitions(tmp_path: Path) -> None:
     tab = protecting(tmp_path)
     effect = tried(tab, "pram", columns=["job"])
@@ -101,6 +115,14 @@ def test_post_randomisation_shows_its_transitions(tmp_path: Path) -> None:
     assert sorted(table["levels"]) == ["no", "other", "yes"]
     assert sum(sum(counts) for _, counts in table["rows"]) == 240
     assert "--share: " in str(methods.render(tab.view()))
+
+
+def test_records_that_would_be_left_out_are_counted(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    effect = tried(tab, "drop", where="{region = 'A'}")
+    assert effect["dropped"] == 60
+    assert "60 records would be left out" in str(methods.render(tab.view()))
+    assert len(effect["risks"]) == 3
 
 
 @pytest.mark.parametrize("verb", sorted(methods.forms()))

@@ -6,10 +6,14 @@ import ast
 from pathlib import Path
 
 import synthpop.app
+from synthpop.app.create import guide as create
+from synthpop.app.judge import guide as judge
+from synthpop.app.protect import guide as protect
 from synthpop.app.registry import JOBS, JOURNEYS
 
 TABLES = ("TITLES", "LIMITS", "ORDERS", "SEPARATORS", "DECIMALS", "THOUSANDS", "ENCODINGS", "TYPES",
-          "LEVELS", "KINDS", "TEXTS", "USER_MISSING", "HELP")  # fmt: skip
+          "LEVELS", "KINDS", "TEXTS", "USER_MISSING", "HELP",
+          "ROLE_TITLES", "TEXTS_OF_TEMPORARY")  # fmt: skip
 
 
 def texts_used() -> set[str]:
@@ -31,6 +35,8 @@ def texts_used() -> set[str]:
     texts |= {job.title for job in JOBS.values()}
     for journey in JOURNEYS.values():
         texts |= {journey.title, journey.text, *(page.title for page in journey.pages.values())}
+    for questions in (protect.QUESTIONS, judge.QUESTIONS, create.QUESTIONS):
+        texts |= {text for one in questions for text in (one.text, one.why)}
     texts |= {"category", "number", "text"}
     texts -= {"title", "type"}  # keys of records in calls
     return {text for text in texts if any(sign.isalpha() for sign in text)}
