@@ -12,7 +12,7 @@ from synthpop.conditional.fallback import STEPS, FallbackSequence, cumulative, p
 from synthpop.conditional.predictors import of_levels
 from synthpop.conditional.structural_zeros import AllowedRule
 from synthpop.microdata.frame.block import Block, Fallback
-from synthpop.microdata.frame.codes import DENSE_CELLS, MISSING
+from synthpop.microdata.frame.codes import DENSE_CELLS, FEW_CELLS, MISSING
 from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
@@ -81,7 +81,7 @@ def evaluate_cells(
     encodings, sequence, allowed = model.encodings, model.sequence, model.allowed
     cells = encodings.cells(block.columns, block.n_persons)
     total = strides(encodings.variables)[1]
-    if total <= DENSE_CELLS:
+    if total <= min(DENSE_CELLS, max(FEW_CELLS, 32 * block.n_persons)):  # else sorting is quicker
         present = np.zeros(total, dtype=np.bool_)
         mark(cells, present)
         distinct = np.flatnonzero(present)

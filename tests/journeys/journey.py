@@ -29,7 +29,9 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SOURCES = ("embedded", "csv", "spss")
 RECIPES = ("readme", "init", "minimal")
 CELLS = tuple(product(RECIPES, SOURCES))
-N_HOUSEHOLDS, SCALE = 150, 0.01
+QUICK = (("readme", "spss"), ("init", "csv"), ("minimal", "embedded"))
+"""A Latin square: each recipe and each source once. The other cells are in the slow tests."""
+N_HOUSEHOLDS, SCALE = 110, 0.01
 KEYS = ["db040", "rb090", "pl030"]
 AMOUNTS = ["netIncome", "py010n", "py050n", "py090n", "py100n", "py110n", "py120n", "py130n"]
 AMOUNTS += ["py140n"]
@@ -177,6 +179,11 @@ class Journey:
 
 
 JourneyOf = Callable[[str, str], Journey]  # recipe and source -> journey
+
+
+def slow_unless(quick: bool) -> tuple[pytest.MarkDecorator, ...]:
+    """Return the marks of a pair: what is not met in the quick tests is in the slow ones."""
+    return () if quick else (pytest.mark.slow,)
 
 
 def merged(tables: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,15 @@ from riskeval import Comparison, ProtectionSession
 from riskeval.protection.registry import VERBS
 from synthpop import FittedPipeline, MicrodataWarning, Population, Survey, load_fitted
 from synthpop.microdata.frame.native import library_of
-from tests.journeys.journey import CELLS, KEYS, RECIPES, SCALE, JourneyOf, assert_an_answer
+from tests.journeys.journey import (
+    CELLS,
+    KEYS,
+    QUICK,
+    SCALE,
+    JourneyOf,
+    assert_an_answer,
+    slow_unless,
+)
 
 SHOWN = ("__repr__", "_repr_html_")
 """What a console and a notebook do with an object."""
@@ -151,26 +159,14 @@ OBJECTS: dict[type[Any], str] = {
 
 OF_TWO_FILES = "compares two files, whose columns those of the README's recipe have all kinds of"
 OF_THE_FILE = "works on the file of the survey, to which recipes only add what they derive"
-SAME_FILE = "csv is the same file, with empty cells"
-LONG = "fits for long, as `derived_survey` and `replicates` of the same recipe do on every source"
 REASONS = {Survey: OF_THE_FILE, ProtectionSession: OF_THE_FILE, Comparison: OF_TWO_FILES}
 """Class -> why it is met with the README's recipe alone."""
 NOT_RUN: dict[tuple[type[Any], str, str, str], str] = {
-    **{
-        (cls, verb, recipe, source): reason
-        for cls, reason in REASONS.items()
-        for verb in CALLS[cls]
-        for recipe, source in CELLS
-        if recipe != "readme"
-    },
-    **{(FittedPipeline, "refit", "init", source): LONG for source in ("embedded", "spss")},
-    **{
-        (cls, verb, recipe, "embedded"): SAME_FILE
-        for cls in CALLS
-        for verb in CALLS[cls]
-        for recipe in RECIPES
-        if recipe != "init"
-    },
+    (cls, verb, recipe, source): reason
+    for cls, reason in REASONS.items()
+    for verb in CALLS[cls]
+    for recipe, source in CELLS
+    if recipe != "readme"
 }
 """Class, verb, recipe and source that are not run -> the reason."""
 
@@ -187,7 +183,13 @@ def test_the_verbs_of_a_session_are_all_methods_of_protection() -> None:
 @pytest.mark.parametrize(
     ("cls", "verb", "recipe", "source"),
     [
-        pytest.param(cls, verb, *cell, id=f"{cls.__name__}.{verb}-{'-'.join(cell)}")
+        pytest.param(
+            cls,
+            verb,
+            *cell,
+            id=f"{cls.__name__}.{verb}-{'-'.join(cell)}",
+            marks=slow_unless(cell in (QUICK if cls not in REASONS else [("readme", "csv")])),
+        )
         for cls, calls in CALLS.items()
         for verb in calls
         for cell in CELLS

@@ -16,11 +16,13 @@ from tests.journeys.journey import (
     AMOUNTS,
     KEYS,
     SCALE,
+    SOURCES,
     Journey,
     JourneyOf,
     demo_slice,
     keys_of,
     keys_of_schema,
+    slow_unless,
 )
 
 Tables = dict[str, Any]
@@ -93,7 +95,7 @@ EVERY_KEY: dict[str, Tables] = {
         "data": DATA,
         "assess": {
             **ROLES, "sensitive": ["pb190"], "numeric": ["netIncome"], "measures": "all",
-            "k": [2, 3], "missing": "wildcard", "alpha": 0.5, "population_size": 12_000,
+            "k": [2, 3], "missing": "wildcard", "alpha": 0.5, "population_size": 9_104,
         },
         "limits": {"k": 3, "global_risk": 0.1, "record_risk": 0.5, "l": 2, "t": 0.5, "alpha": 0.9},
         "options": {"suda": {"max_size": 2}},
@@ -165,8 +167,6 @@ EVERY_KEY: dict[str, Tables] = {
 NOT_RUN = {
     "data.demo": "the embedded survey in place of a file: `test_run_files.py`",
     "step merge_household_file": "takes a table, which no run file has",
-    "assess of init, and the shortest ones, embedded": "is csv without empty cells",
-    "protect of init, embedded and spss": "is csv without empty cells, or with labels",
 }
 """Key or verb that is not run -> the reason."""
 
@@ -193,17 +193,26 @@ def test_every_key_and_verb_is_in_the_matrix() -> None:
         assert sorted(asked - {*keys_of(tables), *NOT_RUN}) == [], plan
 
 
-@pytest.mark.parametrize(
-    ("plan", "source"), [("assess", "csv"), ("assess", "spss"), ("protect", "csv")]
-)
+def pairs(*quick: tuple[str, str]) -> list[Any]:
+    """Return the plans on every source; those that are not named are in the slow tests."""
+    plans = [plan for plan, _ in quick]
+    return [
+        pytest.param(plan, source, marks=slow_unless((plan, source) in quick))
+        for plan in plans
+        for source in SOURCES
+    ]
+
+
+@pytest.mark.parametrize(("plan", "source"), pairs(("assess", "spss"), ("protect", "csv")))
 def test_what_init_writes_runs(plan: str, source: str, journey_of: JourneyOf) -> None:
     it = journey_of("readme", source)
     run(it, "init", it.file, "--plan", plan, "--out", f"first-{plan}.toml")
     assert "report" in run(it, plan, f"first-{plan}.toml").lower()
 
 
-@pytest.mark.parametrize("source", ["csv", "spss"])
-@pytest.mark.parametrize("plan", ["compare", "judge", "intruders"])
+@pytest.mark.parametrize(
+    ("plan", "source"), pairs(("compare", "spss"), ("judge", "csv"), ("intruders", "embedded"))
+)
 def test_the_shortest_run_file_runs(plan: str, source: str, journey_of: JourneyOf) -> None:
     it = journey_of("readme", source)
     files(it)

@@ -16,14 +16,14 @@ from tests.console import call
 from tests.journeys.journey import (
     CELLS,
     KEYS,
-    RECIPES,
+    QUICK,
     ROLES,
     SCALE,
-    SOURCES,
     Journey,
     JourneyOf,
     keys_of,
     keys_of_schema,
+    slow_unless,
 )
 
 Tables = dict[str, Any]
@@ -275,7 +275,6 @@ OF_KEYS: dict[str, tuple[str, str, Block]] = {
 }  # fmt: skip
 """Keys that are no default: recipe and source on which they are run."""
 BLOCKS = MAIN | OF_STAGES | {name: make for name, (*_, make) in OF_KEYS.items()}
-AS_OTHERS = "runs for long, and goes the way of the other recipes and of the same recipe on csv"
 NOT_RUN = {
     **{
         (name, *cell): "a stage is added to the minimal recipe"
@@ -288,20 +287,6 @@ NOT_RUN = {
         for name, (recipe, source, _) in OF_KEYS.items()
         for cell in CELLS
         if cell != (recipe, source)
-    },
-    **{
-        (name, recipe, "embedded"): "csv is the same file, with empty cells"
-        for name in (*MAIN, *OF_STAGES)
-        for recipe in RECIPES
-    },
-    ("risk", "minimal", "csv"): "is run as `risk` of what init writes, on csv",
-    ("known totals", "readme", "spss"): "is run scaled",
-    ("known totals, scaled", "init", "csv"): "is run at scale 1",
-    **{("risk", "readme", source): "is run as `risk options`, on csv" for source in SOURCES},
-    **{
-        (name, "init", source): AS_OTHERS
-        for name in ("risk", "known totals", "known totals, scaled")
-        for source in ("embedded", "spss")
     },
 }
 """Block, recipe and source that are not run -> the reason."""
@@ -326,7 +311,17 @@ def test_what_is_not_run_has_a_reason() -> None:
     assert {name for name, *_ in RUN} == set(BLOCKS)
 
 
-@pytest.mark.parametrize(("block", "recipe", "source"), RUN, ids=map("-".join, RUN))
+def is_quick(block: str, *cell: str) -> bool:
+    """Return whether a pair is in the quick tests: of stages those on csv, of pages two."""
+    if block == "risk":
+        return cell == ("init", "csv")  # and `risk options`, of the README's recipe
+    return block in OF_KEYS or cell in ((("minimal", "csv"),) if block in OF_STAGES else QUICK)
+
+
+@pytest.mark.parametrize(
+    ("block", "recipe", "source"),
+    [pytest.param(*one, id="-".join(one), marks=slow_unless(is_quick(*one))) for one in RUN],
+)
 def test_a_block_runs(block: str, recipe: str, source: str, journey_of: JourneyOf) -> None:
     it = journey_of(recipe, source)
     file = it.run_file(block, BLOCKS[block](it))
