@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from riskeval.measures.classification import classification_risk as classification_risk
     from riskeval.measures.delta_disclosure import delta_disclosure as delta_disclosure
     from riskeval.measures.delta_presence import delta_presence as delta_presence
+    from riskeval.measures.dominance import dominance as dominance
     from riskeval.measures.frequencies import frequency_counts as frequency_counts
     from riskeval.measures.individual import individual_risk as individual_risk
     from riskeval.measures.interval_disclosure import interval_disclosure as interval_disclosure
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from riskeval.measures.population_risk import population_risk as population_risk
     from riskeval.measures.request import Limits as Limits
     from riskeval.measures.risky_cells import risky_cells as risky_cells
+    from riskeval.measures.shared_amounts import shared_amounts as shared_amounts
     from riskeval.measures.suda import suda as suda
     from riskeval.measures.t_closeness import t_closeness as t_closeness
     from riskeval.measures.uniqueness import population_uniqueness as population_uniqueness

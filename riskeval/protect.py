@@ -12,6 +12,7 @@ from riskeval.protection.registry import VERBS as VERBS
 from synthpop.microdata.messages.lazy import attach
 
 if TYPE_CHECKING:
+    from riskeval.protection.drop import drop as drop
     from riskeval.protection.generalise import generalization_lattice as generalization_lattice
     from riskeval.protection.generalise import minimal_generalization as minimal_generalization
     from riskeval.protection.group_categories import group_categories as group_categories
@@ -54,10 +55,14 @@ if TYPE_CHECKING:
     from riskeval.protection.pram_matrix import estimate_counts as estimate_counts
     from riskeval.protection.rank_swap import rank_swap as rank_swap
     from riskeval.protection.recode import global_recode as global_recode
+    from riskeval.protection.recode_values import recode_values as recode_values
     from riskeval.protection.record_swap import record_swap as record_swap
     from riskeval.protection.release import release_file as release_file
     from riskeval.protection.release import write_release as write_release
     from riskeval.protection.result import Protected as Protected
+    from riskeval.protection.round_to import round_to as round_to
+    from riskeval.protection.sample import sample as sample
+    from riskeval.protection.set_missing import set_missing as set_missing
     from riskeval.protection.shuffle import shuffle as shuffle
     from riskeval.protection.suppression.risky import suppress_risky as suppress_risky
     from riskeval.protection.suppression.suppress import local_suppression as local_suppression

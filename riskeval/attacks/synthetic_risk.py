@@ -117,8 +117,8 @@ class SyntheticRisk(TableResult):
 
     def titles(self, rows: pd.Series) -> list[str]:
         """Return the attacks of some rows of the table."""
-        chosen = self.table[rows].to_dict("records")
-        return list(dict.fromkeys(title_of(row["attack"], row["target"]) for row in chosen))
+        named = zip(self.table["attack"], self.table["target"], rows, strict=True)
+        return list(dict.fromkeys(title_of(attack, of) for attack, of, chosen in named if chosen))
 
     def summary(self) -> str:
         """Say what each attack found, one line a number, and what was left out."""

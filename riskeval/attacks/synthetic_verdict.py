@@ -29,7 +29,7 @@ WHAT = {
 def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVerdict:
     """Return the verdict on a `SyntheticRisk`, and on what the file gives away by itself."""
     found = [*copy_evidence(risk), *file_evidence]
-    together = risk.above_together
+    together, above = risk.above_together, risk.above
     open_ends = [message(
 "{name} is coded differently in both files: the attacks ran without it", name=name)
                  for name in risk.dropped]  # fmt: skip
@@ -39,10 +39,10 @@ def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVer
         rows = risk.table[risk.table["above_among_all"]]
         lower = float(rows["excess_lower"].max())
         found.append(beyond_strangers_evidence(together, lower))
-    elif risk.above:
+    elif above:
         open_ends.append(message(
             "whether weaker signs are chance, as one of {n} attacks may show: {attacks}",
-            n=len(risk.results), attacks=joined_by("; ", risk.above),
+            n=len(risk.results), attacks=joined_by("; ", above),
         ))  # fmt: skip
     if not risk.results:
         found.append(Finding("no attack", message("no attack could be run"), UNKNOWN))
@@ -52,7 +52,7 @@ def synthetic_verdict(risk: Any, file_evidence: Sequence[Finding]) -> ReleaseVer
             "tell about anybody"), UNKNOWN))  # fmt: skip
     if risk.no_strangers:
         found.append(Finding("no strangers", risk.no_strangers, UNKNOWN))
-    met = [title for title in risk.titles(judged) if title not in risk.above]
+    met = [title for title in risk.titles(judged) if title not in above]
     return verdict_of(found, [], met=met if judged.any() else (), not_tried=open_ends)
 
 

@@ -29,7 +29,9 @@ def attribution_risk(request: CompareRequest, aligned: Aligned) -> list[Measurem
     files = ComparedFiles(
         original=aligned.x_keys,
         release=aligned.y,
-        holdout=None if request.holdout is None or not keys else aligned.translate(request.holdout),
+        holdout=None
+        if request.holdout is None or (request.keys and not keys)
+        else aligned.translate(request.holdout),
         keys=keys,
         variables=[*keys, *(n for n in others if n not in aligned.not_compared and n not in keys)],
         n_predicted=sizes.prediction,
@@ -86,8 +88,10 @@ def _attacked(
         return []
     compared = attack.compared
     infos: tuple[MeasureInfo, ...] = () if isinstance(compared, bool) else compared.infos
-    if not files.keys:
-        return not_measured(infos, aligned.has(request.keys), [target])
+    by_amounts = not request.keys and not attack.exact_keys and attack.target == "none"
+    if not files.keys and not by_amounts:
+        why = aligned.has(request.keys) or message("no key was specified")
+        return not_measured(infos, why, [target])
     if target in aligned.not_compared:
         return not_measured(infos, f"{target} {aligned.not_compared[target]}", [target])
     if attack.needs_holdout and files.holdout is None:

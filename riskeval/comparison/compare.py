@@ -78,13 +78,15 @@ def compare(
     ----------
     original : DataFrame, Survey or Arrow table, n records
     releases : mapping of name to release
-        A frame, a Survey, a Population, a ``Protected``, or a `Release` that says more. A frame
+        A frame, a Survey, a Population, a ``Protected``, a `ProtectionSession` (its current file),
+        or a `Release` that says more. A frame
         with as many rows as the original counts as a perturbed copy, row by row, when the
         variables of both agree by 0.5 or more on average (0 is chance, 1 certainty); else as a
         synthetic file. `Release` overrules that. With ``Release(..., replicates=[...])`` every
         number is the mean over several files of the same method, with the interval of that mean.
     keys : sequence of str
-        Categorical variables that an intruder is thought to know.
+        Categorical variables that an intruder is thought to know; none for files of amounts alone,
+        as of enterprises, where `numeric` is what the intruder knows.
     numeric, sensitive : sequence of str
         Numeric variables; sensitive variables (categories, or numbers to predict).
     weights : str, optional
@@ -150,7 +152,7 @@ def compare(
         weights = None
     file = as_file(
         original, faults, keys=keys, numeric=numeric, weights=weights, household=household,
-        subject="original",
+        subject="original", needs="keys or numbers",
     )  # fmt: skip
     frame, household, weights = file.frame, file.roles.household, file.roles.weight
     names = _names(faults, file, sensitive)

@@ -11,6 +11,7 @@ from riskeval.measures.individual import HOUSEHOLD_RISK, LARGEST_HOUSEHOLD
 from riskeval.measures.l_diversity import NOT_DIVERSE
 from riskeval.measures.registry import MEASURES
 from riskeval.shared.measurement import Measurement, not_measured
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.roles.microdata import Microdata
 
@@ -24,12 +25,15 @@ def file_risk(
     keys = [name for name in request.keys if name in frame]
     absent = [name for name in request.keys if name not in frame]
     sensitive = [name for name in request.sensitive if name not in keys]
-    if not keys:
+    if request.keys and not keys:
         return _nothing(message("no key is in the release"), sensitive)
     note = f"without {', '.join(absent)}" if absent else ""
     household = request.household if request.household in frame else None
     present = [name for name in sensitive if name in frame]
-    file = Microdata(frame, keys=keys, weight=weights, household=household, sensitive=present)
+    amounts = [] if keys else [n for n in request.numeric if n in frame and is_number(frame[n])]
+    file = Microdata(
+        frame, keys=keys, weight=weights, household=household, sensitive=present, numeric=amounts
+    )
     measured = file_measurements(file, limits=request.limits, kind=kind)
     measured = [one.noted(note) for one in measured]
     for name in sensitive:

@@ -11,7 +11,12 @@ from riskeval.attacks.compared import drawn
 from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
-from riskeval.measures.linkage.linkage import LINKED, RecordLinkage, record_linkage
+from riskeval.measures.linkage.linkage import (
+    LINKED,
+    RecordLinkage,
+    linkage_limit,
+    record_linkage,
+)
 from riskeval.measures.mahalanobis_disclosure import (
     MAHALANOBIS,
     crowded,
@@ -103,6 +108,7 @@ def _linkage(
         baseline=min(2 * linkage.chance, 1.0),
         against=message("linking at random"),
         note=joined(note, judged, _sampled(sample, y)),
+        **linkage_limit(request.keys, request.limits.record_risk),
     )
 
 

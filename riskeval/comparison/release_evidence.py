@@ -13,15 +13,13 @@ from riskeval.comparison.alignment import Aligned
 from riskeval.comparison.request import CompareRequest
 from riskeval.measures.recovery import RECOVERED
 from riskeval.shared.measurement import Measurement
-from riskeval.verdict.amounts import amount_evidence
+from riskeval.verdict.amounts import FEW_VALUES, amount_evidence, amounts_of
 from riskeval.verdict.file import file_evidence, read_back_evidence
-from riskeval.verdict.verdict import Finding, ReleaseVerdict, verdict_of
+from riskeval.verdict.verdict import UNKNOWN, Finding, ReleaseVerdict, verdict_of
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent
-
-FEW_VALUES = 30
-"""Distinct numbers from which on a variable is an amount."""
 
 
 def release_evidence(request: CompareRequest, aligned: Aligned) -> list[Finding]:
@@ -30,6 +28,11 @@ def release_evidence(request: CompareRequest, aligned: Aligned) -> list[Finding]
     keys = [name for name in request.keys if name in release.frame]
     household = request.household if request.household in release.frame else None
     found = _amounts(request, aligned)
+    if not (request.keys or request.holdout is not None or release.rows is not None):
+        found.append(Finding("amounts not compared", message(
+            "nothing tells how near its amounts come to true ones: give a hold-out or, where its "
+            "records are those of the original, identifier or linkable"
+        ), UNKNOWN))  # fmt: skip
     return found + file_evidence(
         release.frame, keys, roles=[*request.roles(), *([household] if household else [])],
         household=household, k=request.limits.k or 3, persons=release.kind == "perturbed",
@@ -41,9 +44,14 @@ def _amounts(request: CompareRequest, aligned: Aligned) -> list[Finding]:
         name for name in request.numeric
         if name not in aligned.not_compared and request.original[name].nunique() > FEW_VALUES
     ]  # fmt: skip
+    rows = aligned.release.rows
+    if rows is not None and not request.keys:
+        file = aligned.release.frame
+        shared = request.original[[name for name in request.original if name in file]]
+        others = (*request.sensitive, request.household, request.strata)
+        names = [n for n in amounts_of(shared, (), names, others) if is_number(file[n])]
     if not names:
         return []
-    rows = aligned.release.rows
     if rows is not None:
         return amount_evidence(request.original.iloc[rows].reset_index(drop=True),
                                aligned.release.frame, names)  # fmt: skip

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from riskeval.comparison.matching import match_near, match_shuffled
+from riskeval.protection.result import Protected
+from riskeval.shared.files import HeldFile
 from synthpop.microdata.frame.checks import as_frame, check_columns, check_once, check_weights
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, check_size, is_number
@@ -120,6 +122,12 @@ def read_release(
 ) -> ReleaseFile | None:
     """Read one release; note faults and return None where it cannot be used."""
     release = item if isinstance(item, Release) else Release(item)
+    if isinstance(release.data, HeldFile):
+        release = replace(
+            release, data=release.data.current_frame(), kind=release.kind or "perturbed"
+        )
+    elif isinstance(release.data, Protected) and release.kind is None:
+        release = replace(release, kind="perturbed")  # its rows are those of its input
     problems = Faults(f"release {name}")
     weights, variables = original.weights, original.variables
     names = [*variables, *original.others, weights, release.weights, release.identifier]
@@ -180,7 +188,7 @@ def _frame(
         data = data.frame([column for column in data.columns if column in used])
     elif isinstance(data, Microdata):
         weights, data = data.roles.weight, data.indexed
-    elif hasattr(data, "changes") and hasattr(data, "data"):  # a Protected
+    elif isinstance(data, Protected):
         data = data.data
     labels = data.index if isinstance(data, pd.DataFrame) else None
     is_frame = isinstance(data, pd.DataFrame) or library_of(data) is not None

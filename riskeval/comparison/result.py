@@ -221,10 +221,12 @@ class Comparison(TableResult):
         n = len(self.table) - 1
         lines = [
             message(
-                "{n} compared with an original of {records} on the keys {keys}.",
+                "{n} compared with an original of {records} on the keys {keys}."
+                if self.roles["keys"]
+                else "{n} compared with an original of {records} on the amounts {keys}.",
                 n=plural(n, "release was", "releases were"),
                 records=plural(self.table["records"].iloc[0], "record"),
-                keys=", ".join(self.roles["keys"]),  # type: ignore[arg-type]
+                keys=", ".join(self.roles["keys"] or self.roles["numeric"]),  # type: ignore[arg-type]
             )
         ]
         if self.no_strangers:

@@ -72,14 +72,15 @@ class RoleSuggestions(Result):
     def stand_ins(self) -> tuple[str, ...]:
         """Return what a first plan takes for keys where none was recognised.
 
-        Categories; without any, the number with the fewest values.
+        Categories; without any, the number with the fewest values. A file of amounts needs none.
         """
         others = [item for item in self.columns if item.n_values > 1]
         others = [item for item in others if not item.name.endswith(KIND)]
         few = min(FEW_NUMBERS, self.n_records / 2)
         coded = [item for item in others if item.role == "none" and item.n_values <= few]
-        numbers = [item for item in others if item.role in ("none", "numeric")]
-        taken = coded or sorted(numbers, key=lambda item: item.n_values)[:1]
+        numbers = [item for item in others if item.role == "none"]
+        by_amounts = bool(self.numeric)
+        taken = coded or ([] if by_amounts else sorted(numbers, key=lambda one: one.n_values)[:1])
         return () if self.keys else tuple(item.name for item in taken)
 
     @property
@@ -134,6 +135,12 @@ class RoleSuggestions(Result):
 
     def summary(self) -> str:
         """Say which keys are suggested and how many records they single out."""
+        if not self.keys and self.numeric and not self.stand_ins():
+            return message(
+                "A file of amounts: whoever knows {names} of a unit finds its record. Name region, "
+                "industry or size as keys where the file has them.",
+                names=join(self.numeric),
+            )
         if not self.keys:
             return message(
                 "No key variable was recognised among {columns}: name what an intruder may "
@@ -210,7 +217,20 @@ release: id. The suggestions are based on names, labels and values: check them.
         special.get(name) or _with_missing_codes(_role_of(name, reader), frame)
         for name in frame.columns
     ]
-    return _with_uniques(frame, _without_copies(frame, columns))
+    return _with_uniques(frame, _of_amounts(frame, _without_copies(frame, columns)))
+
+
+def _of_amounts(frame: pd.DataFrame, columns: list[ColumnRole]) -> list[ColumnRole]:
+    """Take further numbers for numeric keys in a file of amounts, which has no other key."""
+    roles = {item.role for item in columns}
+    if "numeric" not in roles or not roles.isdisjoint(("key", "household", "sensitive")):
+        return columns
+    return [
+        replace(item, role="numeric")
+        if item.role == "none" and item.n_values > FEW_NUMBERS and is_number(frame[item.name])
+        else item
+        for item in columns
+    ]
 
 
 def _special_roles(reader: ColumnReader) -> dict[str, ColumnRole]:

@@ -60,8 +60,16 @@ def tabulate(frame: pd.DataFrame, keys: Sequence[str]) -> KeyTable:
 
 
 def key_table(file: Microdata) -> KeyTable:
-    """Return the distinct keys of a file, without weights; found once."""
-    keys = file.roles.keys
+    """Return the distinct keys of a file, without weights; found once.
+
+    Without keys all records agree: they are one cell.
+    """
+    keys, n = file.roles.keys, len(file)
+    if not keys:
+        one = min(n, 1)
+        sizes = np.full(one, float(n))
+        codes, cell = np.zeros((one, 0), dtype=np.int32), np.zeros(n, dtype=np.int64)
+        return KeyTable((), (), codes, cell, sizes, sizes)
     return file.remembered(
         ("key table", keys), lambda: _table_of([file.codes(key) for key in keys], keys)
     )

@@ -334,7 +334,7 @@ def _file(
 ) -> Microdata:
     faults = Faults(subject)
     file = as_file(release, faults, keys=keys, sensitive=sensitive, household=household,
-                   needs_keys=False)  # fmt: skip
+                   needs="nothing")  # fmt: skip
     if not len(file):
         faults.add("release", "has no record")
     faults.raise_if_any()

@@ -29,6 +29,7 @@ from synthpop.microdata.roles.microdata import Microdata, as_file
 from synthpop.microdata.runs.output import listener_of
 
 NEEDS = {
+    "keys": "categorical keys",
     "sensitive": "sensitive variables",
     "numeric": "numeric key variables",
     "weights": "weights",
@@ -56,13 +57,13 @@ def assess(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     on_event: Listener | None = None,
 ) -> Assessment:
-    """Measure the disclosure risk of a file with categorical keys, by every measure that fits.
+    """Measure the disclosure risk of a file, by every measure that fits its keys and amounts.
 
     Parameters
     ----------
     data, keys, weights, household, sensitive, numeric
         The file and its roles: see `Microdata`. Measures that need a role that is not there are
-        left out.
+        left out; a file of amounts alone, as of enterprises, needs no keys.
     measures : "all" or sequence of str
         Names in ``riskeval.measures.registry.MEASURES``.
     k : int or sequence of int, default (2, 3, 5)
@@ -106,7 +107,7 @@ def assess(
     faults = Faults("assessment")
     file = as_file(
         data, faults, keys=keys, weights=weights, sensitive=sensitive, numeric=numeric,
-        household=household,
+        household=household, needs="keys or numbers",
     )  # fmt: skip
     check_treatment(faults, missing, alpha)
     chosen = list(MEASURES) if measures == "all" else list(listed_names(measures))
@@ -154,7 +155,15 @@ def _verdict(
     left_out = [
         message("{title} was left out: {why}", title=MEASURES[name].title, why=why)
         for name, why in skipped.items()
+        if (said.keys if MEASURES[name].of_keys else said.numeric)
     ]
+    if not said.numeric and any(not MEASURES[name].of_keys for name in skipped):
+        left_out.append(message("no numeric key is named: what amounts give away was not tried"))
+    if not said.keys:
+        left_out.append(message(
+            "no categorical key is named: what an intruder finds by region, industry or size was "
+            "not tried"
+        ))  # fmt: skip
     open_ends = [*left_out, *columns_not_tried(request.frame, roles)]
     return verdict_of(found, measurements, not_tried=open_ends)
 
@@ -255,7 +264,7 @@ def file_measurements(
     chosen = [
         name
         for name, measure in MEASURES.items()
-        if measure.compared
+        if (measure.compared if file.roles.keys else not measure.of_keys)
         and (
             wanted is None
             or not measure.infos
@@ -275,6 +284,7 @@ def file_measurements(
 def _lacking(request: AssessRequest, measure: Measure) -> str:
     """Why a measure cannot run on this request; empty when it can."""
     available = {
+        "keys": bool(request.file.roles.keys),
         "weights": request.file.weights is not None,
         "household": request.file.roles.household is not None,
         "sensitive": bool(request.file.roles.sensitive),
@@ -282,7 +292,7 @@ def _lacking(request: AssessRequest, measure: Measure) -> str:
         "population": request.population_size is not None,
         "alpha": request.limits.alpha is not None,
     }
-    for need in measure.needs:
+    for need in (*(("keys",) if measure.of_keys else ()), *measure.needs):
         if not available[need]:
             return message("it needs {needs}.", needs=message(NEEDS[need]))
     return ""

@@ -72,7 +72,7 @@ class Assessment(TableResult):
             message(
                 "{n_records}, for intruders who know {keys} and no more.",
                 n_records=plural(self.n_records, "record"),
-                keys=", ".join(self.keys),
+                keys=", ".join(self.keys or self.numeric),
             ),
         ]
         for name, result in self.results.items():

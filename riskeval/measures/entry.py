@@ -49,9 +49,11 @@ class Measure(NamedEntry):
         Arguments that the user may give besides those of the assessment.
     infos : tuple of MeasureInfo
         Numbers that `compare` notes as missing where the measure cannot run.
+    of_keys : bool
+        Whether it counts keys: such measures are left out where a file has none.
     compared : bool
         Whether `compare` and sessions run it on every file: measures that need minutes or a choice
-        of the user are for `assess` alone.
+        of the user are for `assess` alone; those of amounts run on files without keys too.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Measure(NamedEntry):
     needs: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     infos: tuple[MeasureInfo, ...] = ()
+    of_keys: bool = True
     compared: bool = True
 
 

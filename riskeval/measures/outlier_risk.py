@@ -214,5 +214,6 @@ MEASURE = Measure(
     measurements=of_outliers,
     needs=("numeric",),
     options=("percentile", "reach", "by"),
+    of_keys=False,
     compared=False,
 )

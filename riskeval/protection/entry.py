@@ -28,6 +28,8 @@ class ProtectionMethod(NamedEntry):
         Argument -> role of a session that fills it when it is not given.
     new_types : bool
         Whether columns come back with another type, as classes of numbers do.
+    fewer_records : bool
+        Whether records leave the file; ``details["rows"]`` are then those that stay.
     """
 
     run: Callable[..., Protected]
@@ -35,6 +37,7 @@ class ProtectionMethod(NamedEntry):
     proposed: Mapping[str, Any] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
     new_types: bool = False
+    fewer_records: bool = False
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,6 +16,7 @@ from synthpop.microdata.frame.frames import usual_types
 from synthpop.microdata.messages.message import joined_by, message
 from synthpop.microdata.messages.results import Result
 from synthpop.microdata.messages.text import count, percent, plural
+from synthpop.microdata.roles.microdata import Microdata
 from synthpop.microdata.statistics.streams import is_secret
 
 
@@ -27,7 +28,7 @@ class Protected(Result):
     ----------
     data : DataFrame, or frame of the library of the input; shape (n_records, n_columns)
         The file after protection: the same rows, index, column order and types as the input;
-        only the columns of `changes` can differ.
+        only the columns of `changes` can differ. `drop` and `sample` return fewer rows.
     changes : DataFrame
         One row per column that the method worked on: ``column``, ``cells`` (values that differ from
         the input), ``share`` (of the records), ``suppressed`` (cells that were filled and are now
@@ -47,6 +48,8 @@ class Protected(Result):
         What else the method computed (transition matrices, minimal nodes, swapped households).
     unmet : tuple of str
         What was asked for and is missed, with the number of records: the summary begins with it.
+    records_dropped : int
+        Records that left the file.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Protected(Result):
     notes: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     unmet: tuple[str, ...] = ()
+    records_dropped: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -105,6 +109,12 @@ class Protected(Result):
             share=percent(self.share_of_records),
         )
         text += f": {', '.join(counts)}." if counts else "."
+        if self.records_dropped:
+            left = message(
+                "{verb}: {n} of {records} leave the file.", verb=self.method,
+                n=count(self.records_dropped), records=plural(self.n_records, "record"),
+            )  # fmt: skip
+            text = left + " " + text if counts else left
         if self.cells_suppressed:
             text += " " + message(
                 "{n} of these cells are now missing.", n=count(self.cells_suppressed)
@@ -159,6 +169,36 @@ def protected(
     return Protected(
         after, changes, method, parameters, len(after), n_changed, seed, tuple(notes), details or {}
     )
+
+
+def with_fewer_records(
+    file: Microdata,
+    rows: np.ndarray,
+    *,
+    method: str,
+    parameters: Mapping[str, Any],
+    notes: Sequence[str],
+    seed: int | None = None,
+    changed: pd.DataFrame | None = None,
+) -> Protected:
+    """Return some rows of a file, by position, and say how many left it.
+
+    changed: the file with other values, of which the rows are taken
+    """
+    before = file.indexed
+    after = (before if changed is None else changed).iloc[rows]
+    kept = before.iloc[rows]
+    columns = [
+        str(name) for name in kept if changed is not None and not kept[name].equals(after[name])
+    ]
+    result = protected(
+        kept, after, columns, method=method, parameters=parameters, seed=seed, notes=notes,
+        details={"rows": rows},
+    )  # fmt: skip
+    n, data = len(before), result.data
+    if file.library is not None:  # which knows no labels
+        data = data.reset_index(drop=True)
+    return replace(result, n_records=n, records_dropped=n - len(rows), data=data)
 
 
 def changed_cells(before: pd.Series, after: pd.Series) -> np.ndarray:

@@ -124,7 +124,7 @@ def recover(
     [[1, 'region', 'north', 'household']]
     """
     faults = Faults("recover")
-    file = as_file(release, faults, keys=keys, household=household, needs_keys=False)
+    file = as_file(release, faults, keys=keys, household=household, needs="nothing")
     frame, household = file.frame, file.roles.household
     weights = weights or file.roles.weight
     files = {

@@ -257,6 +257,13 @@ def _scenario(comparison: Comparison) -> str:
         ", ".join(roles[role])  # type: ignore[arg-type]
         for role in ("keys", "sensitive", "numeric")
     )
+    if not keys:
+        return message(
+            "An intruder knows {numeric} of a unit and looks for this unit in the release. In the "
+            "worst case, measured where records can be linked, the amounts are the true ones of "
+            "everybody. An intruder who knows more, as region or industry, is not covered.",
+            numeric=numeric,
+        )
     text = message(
         "An intruder knows {keys} of a person, looks for this person in the release", keys=keys
     )

@@ -140,9 +140,11 @@ def _nothing(risk: SyntheticRisk) -> str:
     )
 
 
-def _numbers(risk: SyntheticRisk) -> Iterator[tuple[str, str, AttackNumber]]:
-    """Yield every number with its attack and target; the records it counts are filled in."""
+def _numbers(risk: SyntheticRisk, only: str = "") -> Iterator[tuple[str, str, AttackNumber]]:
+    """Yield the numbers of all attacks or one, with its target; what they count is filled in."""
     for (attack, target), result in risk.results.items():
+        if only and attack != only:
+            continue
         for one in ATTACKS[attack].numbers(result):
             measured = one.measurement
             if not measured.records:
@@ -181,7 +183,7 @@ def _cards(risk: SyntheticRisk, external: bool) -> list[dict[str, str]]:
 
 def _identical(risk: SyntheticRisk) -> AttackNumber | None:
     """Return the share of synthetic records that equal an original one, where it was measured."""
-    screened = (one for attack, _, one in _numbers(risk) if attack == "distance_screen")
+    screened = (one for _, _, one in _numbers(risk, "distance_screen"))
     return next((one for one in screened if one.measurement.info.name == "identical"), None)
 
 

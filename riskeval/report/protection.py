@@ -13,6 +13,7 @@ from riskeval.report.protection_variables import safe_columns, variable_rows
 from riskeval.report.protection_verdicts import before_and_now, verdict_rows, worst_rows
 from riskeval.report.riskiest import limit_cell, riskiest_records
 from riskeval.report.values import ROUNDING, visible
+from riskeval.session.edited import EDITED
 from synthpop.microdata.formats.places import Place
 from synthpop.microdata.messages.language import gettext
 from synthpop.microdata.messages.message import joined_by, message
@@ -66,6 +67,25 @@ CAPTIONS = {
         )
     ),
 }
+BY_HAND = message(
+    "A step was edited elsewhere: its file and note are kept, and it cannot be repeated by itself."
+)
+OF_AMOUNTS = message(
+    "Interval disclosure assumes that the intruder's values are exact and that records are "
+    "compared one by one; it is not a probability of a correct link."
+)
+OF_RECORDS = message(
+    "Means and deviations are those of the records, not estimates of the population. Judge the use "
+    "of the file by the estimates that matter to its users."
+)
+OF_KEYS = ("below_3", "expected_reidentifications")
+CARDS = (
+    ("below_3", "Violations of 3-anonymity", "records, before and after"),
+    ("expected_reidentifications", "Expected re-identifications",
+     "among all records, before and after"),
+    ("record_linkage", "Record linkage", message("of the records, before and after")),
+    ("interval_disclosure", "Interval disclosure", message("of the records, before and after")),
+)  # fmt: skip
 NOT_SHOWN = message(
     "Means and deviations are not shown where a single value could be computed from them: fewer "
     "than ten values changed, or one of them dominates."
@@ -102,8 +122,10 @@ def protection_facts(session: ProtectionSession, external: bool) -> dict[str, An
         ],
         "steps": _steps(session, external),
         "risk": _risk(session, external),
-        "classes": [] if external else _classes(session),
-        "riskiest": None if external else riskiest_records(session.individual_risk()),
+        "classes": [] if external or not session.roles.keys else _classes(session),
+        "riskiest": None
+        if external or not session.roles.keys
+        else riskiest_records(session.individual_risk()),
         "variables": variable_rows(session, external),
         "sorts": [] if external else [("changed", message("values changed"))],
         "losses": _losses(session, external),
@@ -119,7 +141,7 @@ def _names(value: Any) -> str:
 
 
 def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
-    cells = session.cells_changed
+    cells, both = session.cells_changed, session.risk().measurements["original"]
     return [
         card("Steps", f"{len(session.history())}", "in effect"),
         card(
@@ -127,15 +149,10 @@ def _cards(session: ProtectionSession, external: bool) -> list[dict[str, str]]:
             rounded(cells) if external else count(cells),
             message("of {n} in the file", n=count(session.original_frame.size)),
         ),
-        card(
-            "Violations of 3-anonymity",
-            joined_by(" → ", before_and_now(session, "below_3", external)),
-            "records, before and after",
-        ),
-        card(
-            "Expected re-identifications",
-            joined_by(" → ", before_and_now(session, "expected_reidentifications", external)),
-            "among all records, before and after",
+        *(
+            card(title, joined_by(" → ", before_and_now(session, name, external)), what)
+            for name, title, what in CARDS
+            if name in both and (name in OF_KEYS) == bool(session.roles.keys)
         ),
     ]
 
@@ -222,6 +239,12 @@ def _losses(session: ProtectionSession, external: bool) -> dict[str, Any]:
 
 def _caveats(session: ProtectionSession) -> list[str]:
     roles, verbs = session.roles, {step.verb for step in session.steps}
+    by_hand = [BY_HAND] if EDITED in verbs else []
+    if not roles.keys:
+        return [*by_hand, message(
+            "An intruder is thought to know the amounts and nothing else: region, industry or size "
+            "of the units would tell more. Name them as keys where the file has them."
+        ), OF_AMOUNTS, OF_RECORDS]  # fmt: skip
     sentences = [
         message(
             "Every number of the risk depends on the keys: they stand for what an intruder "
@@ -253,17 +276,5 @@ def _caveats(session: ProtectionSession) -> list[str]:
             )
         )
     if roles.numeric:
-        sentences.append(
-            message(
-                "Interval disclosure assumes that the intruder's values are exact and that "
-                "records are compared one by one; it is not a probability of a correct link."
-            )
-        )
-    sentences.append(
-        message(
-            "Means and deviations are those of the records, not estimates of the "
-            "population. Judge the use of the file by the estimates that matter to its "
-            "users."
-        )
-    )
-    return sentences
+        sentences.append(OF_AMOUNTS)
+    return [*by_hand, *sentences, OF_RECORDS]

@@ -36,7 +36,7 @@ def safe_columns(session: ProtectionSession) -> set[str]:
     enough changed values without a dominant one. Otherwise the number of records times the
     difference of the means gives a changed value away.
     """
-    original, current = session.original_frame, session.current_frame()
+    original, current = session.original_of_current(), session.current_frame()
     return {
         str(name)
         for name in original
@@ -50,14 +50,14 @@ def safe_columns(session: ProtectionSession) -> set[str]:
 def variable_rows(session: ProtectionSession, external: bool) -> list[dict[str, Any]]:
     """Return one folding row a variable: before and after; of unsafe numbers nothing is shown."""
     measured, roles = session.utility().table, session.roles
-    safe = safe_columns(session) if external else None
+    safe, original = safe_columns(session) if external else None, session.original_of_current()
     categories = {*roles.keys, *roles.sensitive, *roles.pram} - set(roles.numeric)
     rows = []
     for name in dict.fromkeys(measured.index.get_level_values(0)):
         if name not in session.original_frame:  # about several columns, or the file
             continue
         numbers = measured.loc[name]
-        before, after = session.original_frame[name], session.current_frame()[name]
+        before, after = original[name], session.current_frame()[name]
         changed = int(changed_cells(before, after).sum())
         is_category = name in categories or not is_numeric_dtype(before.dtype)
         hidden = safe is not None and not is_category and name not in safe

@@ -57,9 +57,10 @@ def verdict_rows(session: ProtectionSession, external: bool) -> list[dict[str, s
             verdict_row(session.verdict(), external, "#risk"),
             verdict("Identity disclosure", "unchanged", "look", none, "#risk"),
         ]
+    by_keys = (_identity, _rare_keys) if session.roles.keys else ()
     rows = [
         verdict_row(session.verdict(), external, "#risk"),
-        _identity(session, external), _rare_keys(session, external),
+        *(row(session, external) for row in by_keys),
         *_attributes(session, external), *_amounts(session, external),
     ]  # fmt: skip
     share = session.cells_changed / max(session.original_frame.size, 1)
@@ -178,7 +179,7 @@ def _columns_that_identify(session: ProtectionSession) -> list[str]:
     """Return released numbers in no role that differ in most records and were not changed."""
     roles = session.roles
     named = {*roles.keys, *roles.numeric, *roles.pram, *roles.drop, roles.weights, roles.household}
-    original, current = session.original_frame, session.current_frame()
+    original, current = session.original_of_current(), session.current_frame()
     return [
         str(name) for name in current
         if name not in named and is_number(current[name])

@@ -40,7 +40,7 @@ SECTIONS = [
 class CompareRoles(Table):
     """The table ``[roles]``; see `compare`."""
 
-    keys: Names
+    keys: Names = Field(default_factory=list)
     numeric: Names = Field(default_factory=list)
     sensitive: Names = Field(default_factory=list)
     weights: str | None = None

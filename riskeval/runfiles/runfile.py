@@ -38,7 +38,7 @@ class DataInput(FileInput):
 class AssessOptions(Table):
     """The table ``[assess]``; see `assess`."""
 
-    keys: Names
+    keys: Names = Field(default_factory=list)
     weights: str | None = None
     household: str | None = None
     sensitive: str | Names = Field(default_factory=list)
@@ -53,7 +53,7 @@ class AssessOptions(Table):
 class RolesInput(Table):
     """The table ``[roles]``; see `ProtectionSession`."""
 
-    keys: Names
+    keys: Names = Field(default_factory=list)
     numeric: Names = Field(default_factory=list)
     weights: str | None = None
     household: str | None = None

@@ -56,6 +56,12 @@ def plan_text(
 def _keys(roles: RoleSuggestions) -> list[str]:
     """Return the list of keys, one a line with its reason."""
     items = [item for item in roles.columns if item.role == "key"]
+    if not items and roles.numeric and not roles.stand_ins():
+        return [
+            "# A file of amounts, which are what an intruder knows: see numeric below. Name",
+            "# region, industry or size of the units where the file has them.",
+            "keys = []",
+        ]
     if not items:
         return [
             "# No key variable was recognised. These stand in: name what an intruder may know.",
@@ -114,16 +120,27 @@ def _protect(frame: pd.DataFrame, roles: RoleSuggestions) -> list[str]:
                 f"breaks = {toml_value(breaks)}",
                 "",
             ]
-    lines += [
-        "# Suppress single values of keys until every record shares its keys with two others.",
-        "# The target leaves nobody alone with the values that a record shows; without it records",
-        "# pass because others have missing values. The summary names the cells that it costs.",
-        "[[step]]",
-        'verb = "local_suppression"',
-        *(f"{name} = {toml_value(value)}" for name, value in proposed.items()),
-        "",
-    ]
-    if roles.numeric:
+    by_keys = bool(roles.keys or roles.stand_ins())
+    if not by_keys:
+        lines += [
+            "# Mean of twelve similar units each: whoever knows all amounts finds one in twelve.",
+            "[[step]]",
+            'verb = "microaggregate"',
+            "k = 12",
+            "",
+        ]
+    else:
+        lines += [
+            "# Suppress single values of keys until every record shares its keys with two others.",
+            "# The target leaves nobody alone with the values that a record shows; without it",
+            "# records pass because others have missing values. The summary names the cells that",
+            "# it costs.",
+            "[[step]]",
+            'verb = "local_suppression"',
+            *(f"{name} = {toml_value(value)}" for name, value in proposed.items()),
+            "",
+        ]
+    if roles.numeric and by_keys:
         lines += [
             "# Numeric keys: mean of three similar records each.",
             "# [[step]]",

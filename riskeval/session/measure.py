@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from riskeval.measures.linkage.linkage import linkage_limit
 from riskeval.measures.request import Limits
 from riskeval.session.roles import SessionRoles
 from riskeval.shared.measurement import Measurement, attempt
@@ -21,7 +22,7 @@ from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.results import Result
-from synthpop.microdata.messages.text import count, formatted, join, number, plural
+from synthpop.microdata.messages.text import count, formatted, join, number, percent, plural
 from synthpop.microdata.roles.microdata import Microdata
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def compare_risks(
     table = pd.DataFrame(
         {file: {key: one.value for key, one in ones.items()} for file, ones in columns.items()}
     )
+    if not roles.keys:
+        return BeforeAfter(table, _linked_text(table, roles), columns)
     first, last = (float(table[file]["expected_reidentifications"]) for file in columns)
     current = table["current"]
     if np.isnan([first, last, current["below_3"], current.get("below_3_after_recovery", 0)]).any():
@@ -89,6 +92,24 @@ def compare_risks(
     if uncertain:
         text += " " + message("Keys were post-randomised: the true risk is lower than this number.")
     return BeforeAfter(table, text, columns)
+
+
+def _linked_text(table: pd.DataFrame, roles: SessionRoles) -> str:
+    """Say what whoever knows the amounts of a file without keys finds."""
+    names, files = ["record_linkage", "interval_disclosure"], ["original", "current"]
+    values = table.reindex(index=names)[files].to_numpy(dtype=float)
+    first, last = (float(x) for x in values[0])
+    if np.isnan([first, last]).any():
+        return message("The risks of the two files are not defined on these data.")
+    return message(
+        "Whoever knows the true amounts of {names} finds {last} of the records, or has them as the "
+        "second nearest ({first} in the original file); {near} lie within 0.01 standard deviations "
+        "of the truth in all of them.",
+        names=join(roles.numeric),
+        first=percent(first, 1),
+        last=percent(last, 1),
+        near=percent(float(values[1, 1]), 1),
+    )
 
 
 def compare_columns(
@@ -137,22 +158,25 @@ def risk_measurements(
     """
     from riskeval.measures.assess import file_measurements
 
+    numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
     measured = file_measurements(
         Microdata(
             file, keys=roles.keys, weight=roles.weights, household=roles.household,
-            sensitive=roles.sensitive,
+            sensitive=roles.sensitive, numeric=() if roles.keys else numeric,
         ),
         kind="perturbed",
         limits=limits or Limits(),
         options={"recovery": recovery_arguments(original, file, roles)},
         numbers=numbers,
     )  # fmt: skip
-    numeric = [n for n in roles.numeric if pd.api.types.is_numeric_dtype(file[n].dtype)]
-    return [*measured, *(_risk_of_numbers(original, file, numeric) if numeric else ())]
+    if not numeric:
+        return measured
+    limit = linkage_limit(roles.keys, (limits or Limits()).record_risk)
+    return [*measured, *_risk_of_numbers(original, file, numeric, limit)]
 
 
 def _risk_of_numbers(
-    original: pd.DataFrame, file: pd.DataFrame, numeric: list[str]
+    original: pd.DataFrame, file: pd.DataFrame, numeric: list[str], limit: dict[str, Any]
 ) -> list[Measurement]:
     """Released numbers near the true ones, and records linked by all of them together."""
     from riskeval.measures.interval_disclosure import INTERVAL, interval_disclosure
@@ -164,7 +188,7 @@ def _risk_of_numbers(
         Measurement(INTERVAL, interval.rate, records=len(file)),
         Measurement(
             LINKED, linkage.expected_rate_two, records=len(file),
-            baseline=min(2 * linkage.chance, 1.0), against=message("linking at random"),
+            baseline=min(2 * linkage.chance, 1.0), against=message("linking at random"), **limit,
         ),
     ]  # fmt: skip
 

@@ -114,7 +114,10 @@ class PlanSearch(Result):
             row = self.plans[self.plans["plan"] == self.best].to_dict("records")[0]
             text += " " + message(
                 "Within the limits ({asked}) plan {best} loses least: {steps}; loss {loss}, "
-                "{cells_lost} of the key cells missing, risk {risk} of the original's.",
+                "{cells_lost} of the key cells missing, risk {risk} of the original's."
+                if "k" in self.limits
+                else "Within the limits ({asked}) plan {best} loses least: {steps}; loss {loss}, "
+                "risk {risk} of the original's.",
                 asked=asked,
                 best=self.best,
                 steps=row["steps"],

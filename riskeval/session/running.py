@@ -10,6 +10,7 @@ import pandas as pd
 
 from riskeval.protection.registry import VERBS
 from riskeval.protection.result import Protected
+from riskeval.session.edited import EDITED, run_edited
 from riskeval.session.measure import individual_risk_of
 from riskeval.session.roles import SessionRoles, fill_from_roles
 from riskeval.session.script import CURRENT, uses_current_risk
@@ -69,6 +70,8 @@ def with_seed(verb: str, arguments: dict[str, Any], rng: np.random.Generator) ->
 
 def run_step(step: Step, frame: pd.DataFrame, roles: SessionRoles) -> Protected:
     """Carry out a step on a file."""
+    if step.verb == EDITED:
+        return run_edited(step, frame)
     parameters = dict(step.parameters)
     if uses_current_risk(step):
         parameters["risk"] = individual_risk_of(frame, roles)

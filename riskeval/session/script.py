@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from riskeval.session.edited import EDITED
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import Step, arguments, source
 
@@ -29,7 +30,14 @@ def write_script(
     if any(uses_current_risk(step) for step in steps):
         lines.append("from riskeval.measures.individual import individual_risk")
     lines += ["", f"data = pd.read_parquet({source_path!r})"]
-    for step in steps:
+    for number, step in enumerate(steps, 1):
+        if step.verb == EDITED:
+            note = " ".join(str(step.parameters["note"]).split())
+            lines.append(
+                f"# Step {number} was edited elsewhere, this script cannot repeat it: {note}"
+            )
+            lines.append(f"data = pd.read_parquet('edited-{number}.parquet')")
+            continue
         if uses_current_risk(step):
             lines.append(
                 f"risk = individual_risk(data, {source(list(roles.keys))}, "

@@ -59,7 +59,7 @@ def search_plans(
         that fills in what the file gives back; any name of ``session.risk().table`` (without a
         sensitive variable, for every one of them; of ``"smallest_l"`` the least accepted value);
         ``"cells_lost"``: share of the key cells that become missing; ``"loss"``. Default:
-        ``{"k": 3}``.
+        ``{"k": 3}``; without keys twice the limit of one record for ``"record_linkage"``.
     seconds : float, optional
         Time after which no further plan is begun. Default: 60, or no limit where `plans` is given.
     plans : int, optional
@@ -106,7 +106,7 @@ def search_plans(
     0.0
     """
     started = time.monotonic()
-    accepted = _read_limits(session, {"k": 3} if limits is None else limits)
+    accepted = _read_limits(session, _default_limits(session) if limits is None else limits)
     _check(session, accepted, seconds, plans, recodings)
     longest = seconds or (60.0 if plans is None else np.inf)
     used = fresh_secret() if seed is None else resolve_seed(seed)
@@ -120,6 +120,14 @@ def search_plans(
             finished = False
             break
     return search.result(finished)
+
+
+def _default_limits(session: ProtectionSession) -> dict[str, float]:
+    """Return k = 3, or the limits that a session without keys is judged by."""
+    if session.roles.keys:
+        return {"k": 3}
+    measured = session.risk().measurements["original"].values()
+    return {one.key: one.limit for one in measured if one.limit is not None}
 
 
 def _read_limits(session: ProtectionSession, limits: Mapping[str, float]) -> dict[str, float]:
@@ -141,7 +149,8 @@ def _check(
 ) -> None:
     faults = Faults("search_plans")
     check(faults, PARAMETERS, {"seconds": seconds, "plans": plans})
-    known = [*LIMITS, *session.risk().table.index]
+    known = [name for name in LIMITS if name == "loss" or session.roles.keys]
+    known += [*session.risk().table.index]
     for name, limit in limits.items():
         check_choice(faults, "limits", name, known)
         check(faults, {name: Whole(2) if name == "k" else Between(0, None)}, {name: limit})
@@ -161,7 +170,7 @@ class _Search:
         seed: int,
     ) -> None:
         self.session, self.limits, self.seed = session, limits, seed
-        self.start = session.current_frame()
+        self.start, self.truth = session.current_frame(), session.original_of_current()
         keys = session.roles.keys
         self.sizes = group_sizes(int(limits.get("k", 2)))
         self.recodings = [key_recodings(self.start[n], recodings.get(n)) for n in keys]
@@ -173,7 +182,7 @@ class _Search:
         self.tried = 0
         self.wanted = {*SCORED, "below_3_after_recovery", *limits}
         self.rising: set[str] = set()  # numbers of which more is better
-        self.original = self._measure(session.original_frame, ())
+        self.original = self._measure(self.truth, ())
 
     def run(self) -> Iterator[None]:
         """Try one file after the other, in an order that depends on results only."""
@@ -199,6 +208,8 @@ class _Search:
         yield from self._whole_plans(None)
 
     def _try_node(self, node: Node) -> PlanTrial:
+        if not self.recodings:  # a file without keys: amounts are all that can be treated
+            return self._try(self.start, [])
         chosen = [options[i - 1] for options, i in zip(self.recodings, node[1:], strict=True) if i]
         k = self.sizes[node[0]]
         return self._try(
@@ -207,6 +218,8 @@ class _Search:
         )
 
     def _neighbours(self, node: Node) -> list[Node]:
+        if not self.recodings:
+            return []
         limits = [len(self.sizes) - 1, *(len(options) for options in self.recodings)]
         coarser = [
             (*node[:i], level + 1, *node[i + 1 :]) for i, level in enumerate(node)
@@ -269,18 +282,17 @@ class _Search:
     def _measure(self, released: pd.DataFrame, steps: tuple[Step, ...]) -> PlanTrial:
         session = self.session
         k = int(self.limits.get("k", 3))
-        measured = risk_measurements(session.original_frame, released, session.roles, self.wanted)
+        measured = risk_measurements(self.truth, released, session.roles, self.wanted)
         self.rising |= {one.key for one in measured if one.info.direction == "high"}
         values = {one.key: one.value for one in measured}
-        values["below_k"] = (
-            values["below_3_after_recovery"]
-            if k == 3
-            else records_below(session.original_frame, released, session.roles, k)
-        )
-        values["cells_lost"] = cells_lost(session.original_frame, released, session.roles.keys)
-        return PlanTrial(
-            steps, values, role_losses(session.original_frame, released, session.roles)
-        )
+        if session.roles.keys:
+            values["below_k"] = (
+                values["below_3_after_recovery"]
+                if k == 3
+                else records_below(self.truth, released, session.roles, k)
+            )
+        values["cells_lost"] = cells_lost(self.truth, released, session.roles.keys)
+        return PlanTrial(steps, values, role_losses(self.truth, released, session.roles))
 
     def _risks(self, trial: PlanTrial) -> dict[str, float]:
         """Return the risks as parts of those of the original."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from riskeval.measures.request import Limits, read_limits
 from riskeval.protection.result import Protected, changed_cells
+from riskeval.session.edited import edited_step
 from riskeval.session.measure import (
     BeforeAfter,
     compare_columns,
@@ -54,7 +57,7 @@ class ProtectionSession(SessionVerbs, Shown):
     data : DataFrame, or a frame of another library, n records
         Kept as it is; every state of the file is computed from it by replaying steps.
     keys : sequence of str
-        Categorical key variables.
+        Categorical key variables; none for a file of amounts alone, as of enterprises.
     numeric : sequence of str
         Continuous key variables.
     weights : str, optional
@@ -136,7 +139,7 @@ class ProtectionSession(SessionVerbs, Shown):
         faults = Faults("ProtectionSession")
         file = as_file(
             data, faults, keys=keys, numeric=numeric, weights=weights, household=household,
-            sensitive=sensitive,
+            sensitive=sensitive, needs="keys or numbers",
         )  # fmt: skip
         self.roles = SessionRoles(
             file.roles.keys,
@@ -158,6 +161,7 @@ class ProtectionSession(SessionVerbs, Shown):
         self._position = 0
         self._at = 0
         self._frame = self.original_frame
+        self._rows = np.arange(len(self._frame))  # of the original, in the current file
         self._changes: dict[int, tuple[int, int]] = {}
         self._cache: dict[tuple[str, tuple[str, ...]], Any] = {}
 
@@ -174,17 +178,36 @@ class ProtectionSession(SessionVerbs, Shown):
     def _out(self, table: Any) -> Any:
         """Return a frame or a result with frames of the library of the input."""
         frame = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
-        return frame if self._library is None else in_library(self._library, frame)
+        if self._library is None:
+            return frame
+        if isinstance(frame, pd.DataFrame):  # other libraries know no labels of records
+            frame = frame.reset_index(drop=True)
+        elif isinstance(frame, Protected):
+            frame = replace(frame, data=frame.data.reset_index(drop=True))
+        return in_library(self._library, frame)
 
     def current_frame(self) -> pd.DataFrame:
         """Return the file after the current steps as pandas, not to be changed."""
         if self._at > self._position:
             self._at, self._frame = 0, self.original_frame
+            self._rows = np.arange(len(self._frame))
         while self._at < self._position:
-            result = run_step(self._steps[self._at], self._frame, self.roles)
-            self._at, self._frame = self._at + 1, result.data
-            self._changes[self._at] = (result.cells_changed, result.records_changed)
+            self._take(run_step(self._steps[self._at], self._frame, self.roles))
         return self._frame
+
+    def original_of_current(self) -> pd.DataFrame:
+        """Return the original of the records that the current file still has, row by row."""
+        current = self.current_frame()
+        whole = len(current) == len(self.original_frame)
+        return self.original_frame if whole else self.original_frame.iloc[self._rows]
+
+    def _take(self, result: Protected) -> None:
+        """Go on to the file after a step."""
+        self._at, self._frame = self._at + 1, result.data
+        n_records = result.records_changed + result.records_dropped
+        self._changes[self._at] = (result.cells_changed, n_records)
+        if result.records_dropped:
+            self._rows = self._rows[result.details["rows"]]
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -215,13 +238,46 @@ class ProtectionSession(SessionVerbs, Shown):
             Unknown verb, arguments that it does not have, or faults that the verb finds; the
             history stays as it was.
         """
-        step = prepare_step(self.roles, verb, values, parameters)
+        return self._record(prepare_step(self.roles, verb, values, parameters))
+
+    def replace(self, frame: Any, note: str) -> Protected:
+        """Take a file that was edited elsewhere as the next step.
+
+        Parameters
+        ----------
+        frame : DataFrame or frame of another library
+            ``session.data``, copied and changed: its index tells which records are left, and
+            columns in a role must be there. It is kept whole, in the folder of `save` too.
+        note : str
+            What was done and why, for history, report and script: the step cannot be repeated by
+            itself.
+
+        Returns
+        -------
+        Protected
+
+        Raises
+        ------
+        InputError
+            Records that the current file does not have, columns of roles that are absent, no note.
+
+        Examples
+        --------
+        >>> people = pd.DataFrame({"region": [*"AAB"], "age": [31, 35, 78]})
+        >>> session = ProtectionSession(people, keys=["region", "age"])
+        >>> edited = session.data.copy()
+        >>> edited.loc[2, "age"] = 65
+        >>> session.replace(edited, "Age of a known person set to 65").cells_changed
+        1
+        """
+        return self._record(edited_step(self.current_frame(), self.roles, frame, note))
+
+    def _record(self, step: Step) -> Protected:
         result = run_step(step, self.current_frame(), self.roles)
         del self._steps[self._position :]
         self._steps.append(step)
         self._position += 1
-        self._at, self._frame = self._position, result.data
-        self._changes[self._position] = (result.cells_changed, result.records_changed)
+        self._take(result)
         return self._out(result)
 
     def go_to(self, position: int) -> ProtectionSession:
@@ -248,7 +304,7 @@ class ProtectionSession(SessionVerbs, Shown):
 
     def cells_by_column(self) -> dict[str, int]:
         """Return how many values of each column differ from the original."""
-        current, original = self.current_frame(), self.original_frame
+        current, original = self.current_frame(), self.original_of_current()
         shared = [name for name in current if name in original]  # a step may add columns
         return {str(n): int(changed_cells(original[n], current[n]).sum()) for n in shared}
 
@@ -264,7 +320,8 @@ class ProtectionSession(SessionVerbs, Shown):
         touched = [step.parameters for step in self.steps if step.verb == "pram"]
         uncertain = any(set(p["columns"]) & set(self.roles.keys) for p in touched)
         original, current, roles = self.original_frame, self.current_frame(), self.roles
-        measured = [partial(risk_measurements, original, x, roles) for x in (original, current)]
+        pairs_of_files = ((original, original), (self.original_of_current(), current))
+        measured = [partial(risk_measurements, *files, roles) for files in pairs_of_files]
         before = self._once("measurements", (), measured[0])
         after = self._once("measurements", self._stamp(), measured[1])
         compared = partial(compare_risks, before, after, roles, uncertain)
@@ -285,7 +342,7 @@ class ProtectionSession(SessionVerbs, Shown):
         faults = Faults("verdict")
         accepted = read_limits(faults, limits)
         faults.raise_if_any()
-        files = self.original_frame, self.current_frame()
+        files = self.original_of_current(), self.current_frame()
 
         def judged() -> ReleaseVerdict:
             measured = [*self.risk().measurements["current"].values()]
@@ -304,7 +361,7 @@ class ProtectionSession(SessionVerbs, Shown):
         """
 
         def described() -> BeforeAfter:
-            files = self.original_frame, self.current_frame()
+            files = self.original_of_current(), self.current_frame()
             return compare_columns(*files, self.roles, self.cells_changed, self._position)
 
         return self._out(self._once("utility", self._stamp(), described))
@@ -412,11 +469,12 @@ class ProtectionSession(SessionVerbs, Shown):
         steps = (
             f"{plural(self._position, 'step')}: {verbs}." if verbs else message("No step so far.")
         )
-        records, keys = plural(len(self.original_frame), "record"), join(self.roles.keys)
         return message(
-            "Protection of {records} with the key variables {keys}. {steps}",
-            records=records,
-            keys=keys,
+            "Protection of {records} with the key variables {keys}. {steps}"
+            if self.roles.keys
+            else "Protection of {records} with the amounts {keys}. {steps}",
+            records=plural(len(self.original_frame), "record"),
+            keys=join(self.roles.keys or self.roles.numeric),
             steps=steps,
         )
 

@@ -10,7 +10,7 @@ from riskeval.measures.recovery import RECOVERED
 from riskeval.recovery.result import Recovery
 from riskeval.session.roles import SessionRoles
 from riskeval.shared.measurement import Measurement
-from riskeval.verdict.amounts import amount_evidence
+from riskeval.verdict.amounts import amount_evidence, amounts_of
 from riskeval.verdict.file import (
     columns_not_tried,
     file_evidence,
@@ -33,7 +33,9 @@ def session_verdict(
     current = current.drop(columns=[name for name in roles.drop if name in current])
     named = {*roles.keys, *roles.numeric, *roles.sensitive, *roles.pram}
     named |= {one for one in (roles.weights, roles.household) if one is not None}
-    numeric = [name for name in roles.numeric if is_number(current[name])]
+    shared = current[[name for name in current if name in original]]
+    numeric = amounts_of(shared, roles.keys, roles.numeric, [*named - {*roles.numeric}])
+    numeric = [name for name in numeric if is_number(current[name])]
     found = amount_evidence(original, current, numeric)
     weights, household = (
         one if one in current else None for one in (roles.weights, roles.household)

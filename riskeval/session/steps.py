@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,9 @@ import pandas as pd
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.methods import Method
 from synthpop.microdata.statistics.streams import is_secret
+
+CONTENT = "content"
+"""Argument of a step that holds a whole file: kept, and not shown."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,10 @@ class Step:
         return self.parameters.get("seed")
 
     def __str__(self) -> str:
-        return f"{self.verb}({arguments(self.parameters)})"
+        shown = dict(self.parameters)
+        if CONTENT in shown:
+            shown[CONTENT] = blake2b(shown[CONTENT].encode(), digest_size=8).hexdigest()
+        return f"{self.verb}({arguments(shown)})"
 
 
 def _key(where: str, key: Any) -> Any:
@@ -136,7 +143,9 @@ def history_of(steps: Sequence[Step], changes: Mapping[int, tuple[int, int]]) ->
     rows = []
     for number, step in enumerate(steps, start=1):
         cells, records = changes.get(number, (None, None))
-        shown = {name: value for name, value in step.parameters.items() if name != "seed"}
+        shown = {
+            name: value for name, value in step.parameters.items() if name not in ("seed", CONTENT)
+        }
         seed = step.seed if step.seed is not None and not is_secret(step.seed) else None
         rows.append((number, step.verb, arguments(shown), seed, cells, records))
     names = ["step", "verb", "arguments", "seed", "cells", "records"]

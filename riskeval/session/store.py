@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 
 from riskeval.protection.registry import VERBS
+from riskeval.session.edited import EDITED
 from riskeval.session.roles import SessionRoles
-from riskeval.session.steps import Step, from_json, to_json
+from riskeval.session.steps import CONTENT, Step, from_json, to_json
 from synthpop.microdata.formats.folder import Folder, current
 from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import file_hash
@@ -160,6 +161,10 @@ def _are_texts(value: object) -> bool:
 
 def _check_step(faults: Faults, step: Step) -> None:
     """Note an unknown verb, and arguments that it does not have: a script prints their names."""
+    if step.verb == EDITED:
+        if set(step.parameters) != {"note", CONTENT}:
+            faults.add(EDITED, "needs a note and the file that was kept")
+        return
     check_choice(faults, "verb", step.verb, VERBS)
     if step.verb not in VERBS:
         return

@@ -25,6 +25,7 @@ class SessionVerbs(ABC):
         labels: Sequence[Any] | None = ...,
         spacing: str = ...,
     ) -> Protected: ...
+    def recode_values(self, column: str, table: Any) -> Protected: ...
     def group_categories(self, column: str, *, groups: Mapping[Any, Any]) -> Protected: ...
     def top_bottom_code(
         self,
@@ -74,6 +75,14 @@ class SessionVerbs(ABC):
         node: Mapping[str, int] | None = ...,
         household: str | None = ...,
         household_keys: Sequence[str] = ...,
+    ) -> Protected: ...
+    def round_to(
+        self,
+        columns: str | Sequence[str],
+        base: float,
+        *,
+        least: float | None = ...,
+        most: float | None = ...,
     ) -> Protected: ...
     def mondrian(
         self, keys: Sequence[str] | None = ..., *, k: int, household: str | None = ...
@@ -220,4 +229,17 @@ class SessionVerbs(ABC):
         estimates: str | Sequence[str] = ...,
         household: str | None = ...,
         seed: int | None = ...,
+    ) -> Protected: ...
+    def drop(self, where: Mapping[str, Any], *, household: str | None = ...) -> Protected: ...
+    def sample(
+        self,
+        share: float,
+        *,
+        household: str | None = ...,
+        strata: str | Sequence[str] | None = ...,
+        weights: str | None = ...,
+        seed: int | None = ...,
+    ) -> Protected: ...
+    def set_missing(
+        self, columns: str | Sequence[str], *, where: Mapping[str, Any] | None = ...
     ) -> Protected: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -130,6 +130,14 @@ def read_seed(faults: Faults, seed: int | None) -> Streams:
     seed_or_none = Whole(0) | NONE
     check(faults, {"seed": seed_or_none}, {"seed": seed})
     return Streams(resolve_seed(seed) if seed_or_none.allows(seed) else 0)
+
+
+@runtime_checkable
+class HeldFile(Protocol):
+    """What holds a file that changes step by step, as a protection session does."""
+
+    def current_frame(self) -> pd.DataFrame:
+        """Return the file after the current steps."""
 
 
 def read_secret(faults: Faults, seed: int | None) -> Streams:

@@ -163,13 +163,13 @@ def information_loss(
         notes.append(
             message("rows are not paired: IL1, IL1s and Mahalanobis differences are not computed")
         )
-    table = _cells(x, y if paired else np.full_like(x, NAN), files.wx, names)
+    table = cells_moved(x, y if paired else np.full_like(x, NAN), files.wx, names)
     structure = correlation_losses(x, y, (files.wx, files.wy), notes)
     robust_eigen, mahalanobis = _robust(x, y, paired, files.wx, notes)
     return InformationLoss(
         variables=names,
-        il1=_pooled(table, "il1", "_relative"),
-        il1s=_pooled(table, "il1s", "_scaled"),
+        il1=pooled(table, "il1", "_relative"),
+        il1s=pooled(table, "il1s", "_scaled"),
         robust_eigenvalues=robust_eigen,
         mahalanobis=mahalanobis,
         by_variable=table.drop(columns=["_relative", "_scaled"]),
@@ -181,7 +181,7 @@ def information_loss(
     )
 
 
-def _cells(
+def cells_moved(
     x: np.ndarray, y: np.ndarray, weights: np.ndarray | None, names: Sequence[str]
 ) -> pd.DataFrame:
     """IL1 and IL1s of each variable, with the weights of the cells that entered."""
@@ -215,7 +215,8 @@ def _deviation(values: np.ndarray, weights: np.ndarray) -> float:
     return float(np.sqrt(weights @ centred**2 / (total - total / len(values))))
 
 
-def _pooled(table: pd.DataFrame, column: str, weight: str) -> float:
+def pooled(table: pd.DataFrame, column: str, weight: str) -> float:
+    """Return the mean of a column of `cells_moved`, each variable by its cells; NaN without any."""
     known = table[column].notna() & (table[weight] > 0)
     if not known.any():
         return NAN

@@ -6,9 +6,8 @@ import numpy as np
 
 from riskeval.shared.measurement import Measurement, attempt, not_measured
 from riskeval.utility.entry import UtilityInput, UtilityMeasure, utility_number
-from riskeval.utility.information import correlation_losses, information_loss
+from riskeval.utility.information import cells_moved, correlation_losses, pooled
 from synthpop.microdata.frame.frames import is_number, numbers
-from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
 
 IL1S = utility_number(
@@ -75,13 +74,17 @@ def _information_loss(files: UtilityInput) -> list[Measurement]:
     names = [name for name in files.numeric if is_number(files.released[name])]
     if not names:
         return []
-    try:
-        loss = information_loss(files.original, files.released, names, rows="paired")
-    except InputError:  # values that are not finite
+    x, y = numbers(files.original, names), numbers(files.released, names)
+    if len(x) != len(y) or np.isinf(x).any() or np.isinf(y).any():
         return []
-    values = {IL1S: loss.il1s, IL1: loss.il1, EIGENVALUES: loss.eigenvalues,
-              CORRELATIONS: loss.correlations}  # fmt: skip
-    if not np.isfinite(loss.il1s):
+    table, structure = cells_moved(x, y, None, names), correlation_losses(x, y, (None, None), [])
+    values = {
+        IL1S: pooled(table, "il1s", "_scaled"),
+        IL1: pooled(table, "il1", "_relative"),
+        EIGENVALUES: structure["eigenvalues"],
+        CORRELATIONS: structure["correlations"],
+    }
+    if not np.isfinite(values[IL1S]):
         return []
     return [Measurement(info, value) for info, value in values.items() if np.isfinite(value)]
 

@@ -8,13 +8,33 @@ import numpy as np
 import pandas as pd
 
 from riskeval.verdict.verdict import Finding
-from synthpop.microdata.frame.frames import as_numbers
+from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import count, join, percent
 
 FEW, SHARE = 5, 0.05
 """Records, and share of those with an amount of their own, that may keep it."""
 EXACT = 1e-9
+FEW_VALUES = 30
+"""Distinct numbers from which on a column is an amount."""
+
+
+def amounts_of(
+    frame: pd.DataFrame, keys: Sequence[str], numeric: Sequence[str], others: Sequence[str | None]
+) -> list[str]:
+    """Return the columns that `amount_evidence` looks at.
+
+    In a file without keys every amount finds units, also those that nobody named.
+
+    others: columns in a role, which are no amounts
+    """
+    if keys:
+        return list(numeric)
+    return [
+        str(name) for name in frame
+        if name in numeric
+        or (name not in others and is_number(frame[name]) and frame[name].nunique() > FEW_VALUES)
+    ]  # fmt: skip
 
 
 def amount_evidence(

@@ -11,7 +11,8 @@ from typing import Any
 from htmltools import HTML, Tag, TagChild, TagList, tags
 
 from synthpop.app.forms import Form, Option
-from synthpop.app.labels import WORDS, label_of
+from synthpop.app.labels import WORDS, help_of, label_of
+from synthpop.app.picks import PICKS, Rows, picked_fields
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
 from synthpop.microdata.frame.dictionary import toml_value
@@ -269,18 +270,40 @@ def upload(key: str, label: str, message: Mapping[str, Any], formats: str) -> Ta
 
 
 def option_fields(
-    form: Form, columns: Sequence[str], t: Translate, values: Mapping[str, Any]
-) -> TagList:
-    """Return the entries of a form: the main options, and the others behind a summary."""
+    form: Form, columns: Sequence[str], t: Translate, values: Mapping[str, Any],
+    rows: Mapping[str, Rows] | None = None,
+) -> TagList:  # fmt: skip
+    """Return the entries of a form: the main options, and the others behind a summary.
+
+    rows: option that is picked -> names that get a value, each with its label
+    """
     main: list[Tag] = []
     further: list[Tag] = []
     for item in form.options:
         fields = main if item.main else further
-        fields.append(_option_field(form, item, columns, t, values))
+        if item.kind == "picks":
+            fields.append(_picked_field(form, item, columns, t, (rows or {}).get(item.name, ())))
+        else:
+            fields.append(_option_field(form, item, columns, t, values))
     entries = tags.div(*main, class_="fields")
     if not further:
         return TagList(entries)
     return TagList(entries, more(t("More options"), tags.div(*further, class_="fields")))
+
+
+def _picked_field(
+    form: Form, option: Option, columns: Sequence[str], t: Translate, rows: Rows
+) -> Tag:
+    key, legend = f"{form.name}-{option.name}", t(label_of(form.name, option.name))
+    kind, first = PICKS[option.name], option.proposed or {}
+    fields = picked_fields(
+        kind, key, option.name, legend + (" *" if option.required else ""), rows, columns, first, t
+    )
+    return tags.div(
+        fields,
+        help_line(t(help_of(form.name, option.name, option.help)), f"{key}-help"),
+        class_="wide",
+    )
 
 
 def more(summary: str, *children: TagChild) -> Tag:
@@ -298,7 +321,7 @@ def _option_field(
     first = option.default if option.proposed is None else option.proposed
     first = toml_value(first) if isinstance(first, Mapping) else first
     value = values.get(name, "" if first is None else first)
-    help_text = t(option.help)
+    help_text = t(help_of(form.name, option.name, option.help))
     if option.from_role:
         help_text = " ".join([t("Left empty: from the roles."), help_text])
     if option.kind == "columns":
@@ -369,7 +392,7 @@ def _record_field(
         select(
             f"{form.name}-{name}".replace(".", "-"), label,
             pairs if option.default is not None else [("", "–"), *pairs],
-            selected, name=name, help_text=t(option.help),
+            selected, name=name, help_text=t(help_of(form.name, option.name, option.help)),
         ),
         *[details(one) for one in option.forms if one.options],
         class_="wide", data_records="",

@@ -23,13 +23,15 @@ from synthpop.app.docstrings import (
     quoted_choices,
     quoted_words,
 )
+from synthpop.app.picks import COLUMNS, PICKS, UNPICKED, read_picked
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import TYPE, Method
 
 Kind = Literal[
-    "column", "columns", "choice", "integer", "number", "flag", "text", "value", "object", "table"
-]
+    "column", "columns", "choice", "integer", "number", "flag", "text", "value", "object", "table",
+    "picks",
+]  # fmt: skip
 NUMBERS = {"int": "integer", "float": "number", "bool": "flag"}
 MAIN = 4
 NO_COLUMN = "formula"
@@ -84,6 +86,7 @@ def make_form(
     roles: Mapping[str, str] | None = None,
     proposed: Mapping[str, Any] | None = None,
     related: Mapping[str, Callable[..., Any]] | None = None,
+    picked: bool = False,
 ) -> Form:
     """Return the form of a function, or of a dataclass, with a NumPy docstring.
 
@@ -91,6 +94,7 @@ def make_form(
     roles: option -> role that fills it when it is left empty
     proposed: option -> what its entry holds at first
     related: what docstrings mean by "see `Name`" of a parameter, by this name
+    picked: whether mappings and formulas are picked from the columns of the file
     """
     described = getattr(function, "func", function)  # of a partial function
     texts, hints = _texts(described), _hints(described)
@@ -109,6 +113,9 @@ def make_form(
         options.append(_option(parameter, text, forms, role))
     main = [one.name for one in options if not one.from_role and one.name != "seed"][:MAIN]
     first = proposed or {}
+    if picked:
+        options = [dataclasses.replace(one, kind=_picked_kind(one)) for one in options]
+        main = [one.name for one in options if one.name in main and one.kind != "picks"]
     ordered = tuple(
         dataclasses.replace(
             one, main=one.required or one.name in [*main, *first], proposed=first.get(one.name)
@@ -116,6 +123,13 @@ def make_form(
         for one in options
     )
     return Form(name or described.__name__, first_sentence(described), ordered, title)
+
+
+def _picked_kind(option: Option) -> Kind:
+    """Return how an option of a method is entered where columns of a file are known."""
+    if option.name in PICKS:
+        return "picks"
+    return "columns" if option.name in COLUMNS else option.kind
 
 
 def protection_forms() -> dict[str, Form]:
@@ -129,6 +143,8 @@ def protection_forms() -> dict[str, Form]:
             title=method.title,
             roles=method.roles,
             proposed=method.proposed,
+            skip=("data", *UNPICKED),
+            picked=True,
         )
         for verb, method in VERBS.items()
     }
@@ -291,8 +307,25 @@ def read_form(form: Form, entries: Mapping[str, Any]) -> dict[str, Any]:
     return arguments
 
 
+def first_entries(form: Form) -> dict[str, Any]:
+    """Return what the entries of a form hold at first, as a browser sends it."""
+    entries = {}
+    for one in form.options:
+        if isinstance(one.proposed, Mapping):
+            entries.update({f"{one.name}.{name}": value for name, value in one.proposed.items()})
+        elif one.proposed is not None:
+            entries[one.name] = one.proposed
+    return entries
+
+
 def _read_option(faults: Faults, option: Option, entries: Mapping[str, Any]) -> Any:
     entry = entries.get(option.name)
+    if option.kind == "picks":
+        try:
+            return read_picked(PICKS[option.name], option.name, entries)
+        except ValueError:
+            faults.add(option.name, "is no number", hint="Write numbers, with commas between them.")
+            return None
     if option.kind == "columns":
         names = [entry] if isinstance(entry, str) else list(entry or [])
         return [str(name) for name in names if name] or None

@@ -58,6 +58,8 @@ class Need:
     job: str  # its name, as "protect.risk"
     stamp: str  # what the result depends on: it is computed again when this changes
     arguments: Mapping[str, Any] = field(default_factory=dict)  # mapping
+    # whether the stamp says all that the result depends on, so that it may be shown again later
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,21 +30,18 @@ LABELS = {
     "pram.alpha": "Strength of the second stage (alpha)",
     "household_variables": "Household variables",
     "household_keys": "Keys known of the whole household",
-    "risk": "Risk of each record",
     "threshold": "Risk threshold",
     "hierarchies": "Hierarchies",
     "suppression_limit": "Records that may be suppressed",
     "node": "Level of each column",
     "matrix": "Transition probabilities",
     "min_diagonal": "Smallest probability to stay",
-    "forbidden": "Transitions that must not happen",
     "seed": "Seed",
     "hierarchy": "Geography, from coarse to fine",
     "similar": "Columns in which partners agree",
     "risk_keys": "Keys of persons",
     "rate": "Share of households to swap",
     "carry_along": "Columns that move with the region",
-    "risk_threshold": "Risk above which households are swapped",
     "within": "Within groups of",
     "also": "Further columns with these identifiers",
     "variables": "Variables",
@@ -69,7 +66,8 @@ LABELS = {
     "bottom": "Share averaged at the bottom",
     "keep_correlation": "Correlation to keep",
     "keep_means": "Accuracy of means to keep",
-    "formula": "Variables to protect ~ variables that stay",
+    "formula": "Variables to protect and variables that stay",
+    "targets": "Further targets",
     "households": "Protected household file",
     "predictors": "Predictors",
     "base": "Base of the rounding",
@@ -225,6 +223,48 @@ WORDS = {
     "negative-binomial": "negative binomial regression",
 }
 """Value of an option -> what it stands for."""
+
+
+HELP = {
+    "importance": "1 is the most important; the key with the largest number is suppressed first. "
+    "Left empty, all keys count alike.",
+    "subsets": "Records that every combination of so many keys must have. Left empty: all keys "
+    "together only.",
+    "targets": "What must hold besides k. Empty entries ask for nothing.",
+    "node": "How far each key is generalised: 0 leaves it as it is. Left empty, the node that "
+    "loses least is found.",
+    "components": "A total and the parts that add up to it: they still add up afterwards.",
+    "linked": "Columns with the same content as a key: they are suppressed in the same records.",
+    "hierarchies": "Widths of the classes from fine to coarse, as 5, 10, 20; * joins all values. "
+    "An empty entry leaves its column as it is.",
+    "formula": "Columns on the left get values anew; those on the right explain them and stay.",
+    "breaks": "Limits of the classes in ascending order, with commas: 0, 15, 30 makes 0 to 15 and "
+    "above 15 to 30. inf stands for no limit.",
+    "replacement": "What values beyond a limit become. Left empty: the limit itself; mean: the "
+    "mean of the replaced values.",
+    "local_suppression.missing": "What a missing key may stand for.",
+    "diversity.missing": "What a missing key may stand for.",
+    "household": "Column that numbers the households: members are protected together.",
+    "matrix": "How a value becomes another one: at random, or so that the frequencies of the file "
+    "stay in expectation.",
+    "microaggregate.method": "How similar records are found that get the same value.",
+    "add_noise.method": "What the noise keeps: nothing, the covariance of the file, or its means "
+    "too.",
+    "weights.method": "How the weights are changed, so that they no longer tell the design.",
+    "suda.normalise": "How the scores are scaled.",
+    "correct_heaping.method": "Distribution of the new ages around the heap.",
+    "model": "How the distribution is learned from the predictors.",
+    "by_household": "Whether members of a household depend on each other beyond their predictors.",
+    "continuous.method": "How values are drawn, given the predictors.",
+    "shares": "Whether the parts of a total are those of a similar person, or drawn around them.",
+    "split_upper": "Column of larger areas from which a region may take households that it lacks.",
+}
+"""Option -> what it means; those that are not here say what the docstring says."""
+
+
+def help_of(form: str, option: str, docstring: str) -> str:
+    """Return what an option of a form means."""
+    return HELP.get(f"{form}.{option}", HELP.get(option, docstring))
 
 
 def label_of(form: str, option: str) -> str:

@@ -7,6 +7,7 @@ A tab knows no browser. Whoever shows it is told which part changed ("page", "ba
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ from synthpop.app.worker import Worker, WorkerAnswer
 from synthpop.microdata.messages.errors import MicrodataError, WorkerError
 
 Listener = Callable[[str], None]
+KEPT = 400
+"""Results of former states that a tab keeps, so that going back to one is instant."""
 
 
 class Tab:
@@ -35,6 +38,7 @@ class Tab:
         self.project = load(folder) if (folder / "project.json").exists() else Project()
         self.chosen: dict[str, Any] = {}
         self.outcomes: dict[str, JobOutcome] = {}
+        self._kept: dict[tuple[str, str, str], JobOutcome] = {}
         self.running: Running | None = None
         self.notice: Notice | None = None
         self.download = ""
@@ -130,10 +134,12 @@ class Tab:
     def replace(self, project: Project) -> None:
         """Put another project in place, one that was loaded."""
         self.project, self.outcomes, self.chosen = project, {}, {}
+        self._kept.clear()
         save(project, self.folder)
         self._changed()
 
     def _changed(self) -> None:
+        self._recall()
         self.listener("page")
         self.listener("bar")
         self._work()
@@ -150,10 +156,18 @@ class Tab:
             return []
         return [*page.needs(view), *journey_of(self.project).needs(view)]
 
+    def _recall(self) -> None:
+        """Show at once what was computed before for the present state."""
+        for need in self.needs():
+            kept = self._kept.get(_key(need, self.project.language))
+            if kept is not None:
+                self.outcomes[need.job] = kept
+
     def _next(self) -> tuple[Need, bool] | None:
         """Return the job to do next, and whether it runs in the background."""
         if self._waiting:
             return self._waiting.pop(0), False
+        self._recall()
         for need in self.needs():
             outcome = self.outcomes.get(need.job)
             state = (need.stamp, self.project.language)
@@ -199,7 +213,11 @@ class Tab:
             self.running = None
             self.listener("status")
         if background:
-            self.outcomes[need.job] = JobOutcome(need.stamp, language, answer)
+            outcome = self.outcomes[need.job] = JobOutcome(need.stamp, language, answer)
+            if need.kept and not answer.fault:
+                self._kept[_key(need, language)] = outcome
+                while len(self._kept) > KEPT:
+                    del self._kept[next(iter(self._kept))]
             self.listener("page")
             self.listener("bar")
         else:
@@ -220,9 +238,15 @@ class Tab:
             for name, arguments in then(value):
                 self.command(name, arguments)
         if texts or answer.notes:
-            self.tell("done", "\n".join([*texts, *answer.notes]))
+            kind = "fault" if isinstance(value, dict) and value.get("missed") else "done"
+            self.tell(kind, "\n".join([*texts, *answer.notes]))
         self.outcomes[need.job] = JobOutcome("", language, answer)
         if isinstance(value, dict) and "file" in value:
             self.download = value["file"]
             self.listener("download")
         self._changed()
+
+
+def _key(need: Need, language: str) -> tuple[str, str, str]:
+    """Return what a result is kept by."""
+    return need.job, need.stamp + json.dumps(dict(need.arguments), sort_keys=True), language

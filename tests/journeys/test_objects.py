@@ -129,6 +129,13 @@ SESSION: dict[str, Call] = {
         it.original_frame[["db030"]].drop_duplicates().assign(tenure="own")
     ),
     "weights": lambda it, to: it.apply("weights", strata=["db040"]),
+    **plain("original_of_current"),
+    "drop": lambda it, to: [it.drop({"hsize": {"least": 6}}), it.risk(), it.report(to / "d.html")],
+    "sample": lambda it, to: [it.sample(0.5), it.verdict(), type(it).load(it.save(to / "half"))],
+    "set_missing": lambda it, to: it.set_missing("pl030", where={"age": {"least": 80}}),
+    "round_to": lambda it, to: it.round_to("netIncome", 100),
+    "recode_values": lambda it, to: it.recode_values("age", [[80, 120, 85]]),
+    "replace": lambda it, to: [it.replace(it.data.iloc[1:], "one record left out"), it.utility()],
 }
 COMPARISON: dict[str, Call] = {
     **plain("notes plot risk_utility_map summary to_frame __repr__ _repr_html_"),

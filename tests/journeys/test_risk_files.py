@@ -56,6 +56,11 @@ def shortest(plan: str, it: Journey) -> Tables:
 
 
 STEPS: list[Tables] = [
+    {"verb": "drop", "where": {"hsize": {"least": 7}}},
+    {"verb": "round_to", "columns": ["netIncome"], "base": 10},
+    {"verb": "recode_values", "column": "age", "table": [[80, 120, 85]]},
+    {"verb": "set_missing", "columns": ["pl030"], "where": {"age": {"least": 85}}},
+    {"verb": "sample", "share": 0.9},
     {"verb": "global_recode", "column": "age", "breaks": [0, 14, 29, 44, 64, 120]},
     {"verb": "group_categories", "column": "pl030", "groups": {"work": ["full-time"]}},
     {"verb": "top_bottom_code", "column": "netIncome", "upper": 50_000},

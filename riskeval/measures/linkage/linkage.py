@@ -39,6 +39,16 @@ LINKED = MeasureInfo(
     "nearest, by the nearest numbers; ties broken at random",
     "Pagliuca and Seri 1999; Templ 2017, section 3.11", "Record linkage",
 )  # fmt: skip
+
+
+def linkage_limit(keys: Sequence[str], record_risk: float | None) -> dict[str, Any]:
+    """Return the limit of `LINKED` where amounts are all that an intruder knows: two guesses."""
+    if keys or record_risk is None:
+        return {}
+    source = message("twice the limit of one record: the two nearest count")
+    return {"limit": min(2 * record_risk, 1.0), "limit_source": source}
+
+
 METHODS = ("distance", "mahalanobis", "gower", "probabilistic")
 BY_VARIABLE = Instance(Mapping, "{variable: number}") | NONE
 PARAMETERS = {

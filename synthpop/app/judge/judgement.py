@@ -8,6 +8,7 @@ from htmltools import Tag, tags
 
 from synthpop.app import elements as ui
 from synthpop.app.judge.jobs import stamp_of
+from synthpop.app.judge.needs import is_attacked
 from synthpop.app.texts import said_here
 from synthpop.app.view import View
 
@@ -50,7 +51,7 @@ def _results(view: View, stamp: str) -> list[Tag]:
         cards = [_compared(view, compared)]
     if attacked is not None:
         cards += [_attacked(view, release) for release in attacked["results"]]
-    elif compared is not None and any(r.kind != "perturbed" for r in view.project.judge.releases):
+    elif compared is not None and is_attacked(view.project):
         cards.append(_pending(view, "judge.attack", "Attacking the synthetic files"))
     return cards
 

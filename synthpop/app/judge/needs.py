@@ -19,7 +19,14 @@ def has_files(project: Project) -> bool:
 
 def has_keys(project: Project) -> bool:
     """Whether an intruder knows something."""
-    return has_files(project) and bool(project.judge.roles.keys)
+    roles = project.judge.roles
+    return has_files(project) and bool(roles.keys or roles.numeric)
+
+
+def is_attacked(project: Project) -> bool:
+    """Whether releases are attacked as synthetic files are: by keys."""
+    state = project.judge
+    return bool(state.roles.keys) and any(one.kind != "perturbed" for one in state.releases)
 
 
 def files_stamp(project: Project) -> str:
@@ -49,6 +56,6 @@ def judgement(view: View) -> list[Need]:
     if not has_keys(view.project) or view.choice("judge-run") != stamp:
         return []
     needs = [Need("judge.compare", stamp)]
-    if any(release.kind != "perturbed" for release in state.releases):
+    if is_attacked(view.project):
         needs.append(Need("judge.attack", stamp))
     return needs

@@ -102,7 +102,7 @@ def numeric(session: ProtectionSession, roles: FileRoles, arguments: dict[str, A
     from riskeval.measures.outlier_risk import outlier_risk
 
     names = list(roles.numeric)
-    original, current = session.original, session.data
+    original, current = session.original_of_current(), session.data
     texts = [interval_disclosure(original, current, names, **arguments).summary()]
     if len(current) <= 20_000:
         texts.append(record_linkage(original, current, names).summary())
@@ -116,7 +116,7 @@ def recovery(session: ProtectionSession, roles: FileRoles, arguments: dict[str, 
 
     result = recover(
         session.data,
-        original=session.original,
+        original=session.original_of_current(),
         household=roles.household,
         weights=roles.weights,
         strata=list(roles.strata) or None,
@@ -130,7 +130,7 @@ def suppressions(session: ProtectionSession, roles: FileRoles, arguments: dict[s
     """Missing values by variable, original beside current."""
     from riskeval.utility import missing_loss
 
-    result = missing_loss(session.original, session.data, rows="paired")
+    result = missing_loss(session.original_of_current(), session.data, rows="paired")
     return shown_result(result, plain_table(result.to_frame()))
 
 
@@ -138,7 +138,9 @@ def loss(session: ProtectionSession, roles: FileRoles, arguments: dict[str, Any]
     """Information loss of the numeric keys."""
     from riskeval.utility import information_loss
 
-    result = information_loss(session.original, session.data, list(roles.numeric), rows="paired")
+    result = information_loss(
+        session.original_of_current(), session.data, list(roles.numeric), rows="paired"
+    )
     return shown_result(result, plain_table(result.to_frame()))
 
 

@@ -36,7 +36,10 @@ OPTIONS = {
 }
 """The function of ``riskeval`` that a detail calls, and the parameters that roles fill."""
 OF_DATA = ("violators", "risky", "records", "suda", "diversity", "pair")
-NEEDED_ROLE = {"diversity": "sensitive", "numeric": "numeric", "loss": "numeric"}
+NEEDED_ROLE = {
+    "violators": "keys", "risky": "keys", "suda": "keys", "recovery": "keys",
+    "diversity": "sensitive", "numeric": "numeric", "loss": "numeric",
+}  # fmt: skip
 
 
 def _chosen(view: View) -> tuple[str, dict[str, Any]]:
@@ -86,7 +89,7 @@ def needs(view: View) -> list[Need]:
     if detail == "overview" or (role and not getattr(view.project.protect.roles, role)):
         return []
     stamp = steps_stamp(view.project.protect) + json.dumps(arguments)
-    return [*shown.columns(view), Need(f"protect.{detail}", stamp, arguments)]
+    return [*shown.columns(view), Need(f"protect.{detail}", stamp, arguments, kept=True)]
 
 
 def render(view: View) -> Tag:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from synthpop.app.jobs import BackgroundJob, Commands, JobRequest
-from synthpop.app.protect import households, recode
+from synthpop.app.protect import households, recode, trial
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
+from synthpop.app.protect.first_numbers import first_numbers
 from synthpop.app.protect.session import (
     original,
     recorded_step,
@@ -20,12 +21,6 @@ from synthpop.app.state import opened
 from synthpop.microdata.messages.language import current_language
 from synthpop.microdata.messages.text import BLANK
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from synthpop.app.protect.state import ProtectState
-
-QUICK = ("frequencies", "k_anonymity", "individual_risk")
 ROLE_NAMES = {"key": "keys", "identifier": "identifiers", "design": "", "none": ""}
 
 
@@ -57,7 +52,10 @@ def quick_risk(request: JobRequest) -> Any:
               range(state.position + 1)]  # fmt: skip
     for stamp, frame in ((stamps[0], session.original), (stamps[-1], session.data)):
         if stamp not in risks:
-            risks[stamp] = _first_numbers(state, frame)
+            before = session.original_frame
+            if len(before) != len(frame):
+                before = session.original_of_current()
+            risks[stamp] = first_numbers(state, before, frame, session.roles)
     original, current = risks[stamps[0]], risks[stamps[-1]]
     rows = []
     for key, measurement in current.items():
@@ -65,31 +63,6 @@ def quick_risk(request: JobRequest) -> Any:
         before = original.get(key, {}).get("text", BLANK)
         rows.append({"key": key, **measurement, "original": before, "trail": trail})
     return {"rows": rows, "records": len(session.original)}
-
-
-def _first_numbers(state: ProtectState, frame: pd.DataFrame) -> dict[str, Any]:
-    from riskeval.measures.assess import assess
-    from riskeval.report.values import shown
-
-    assessment = assess(
-        frame,
-        keys=list(state.roles.keys),
-        weights=state.roles.weights,
-        household=state.roles.household,
-        measures=QUICK,
-        k=sorted({2, 3, 5, state.k}),
-        limits=dict(state.limits),
-    )
-    return {
-        measurement.key: {
-            "title": measurement.title,
-            "meaning": measurement.info.meaning,
-            "text": shown(measurement),
-            "value": float(measurement.value),
-            "within": measurement.within,
-        }
-        for measurement in assessment.measurements
-    }
 
 
 def measure(request: JobRequest) -> Any:
@@ -107,8 +80,9 @@ def measure(request: JobRequest) -> Any:
         column, what = names if isinstance(names, tuple) else (names, "")
         row = [str(column), str(what), number(values["original"], 4), number(values["current"], 4)]
         (losses if column == "numeric keys" else variables).append(row)
-    missing = int(session.data.isna().sum().sum() - session.original.isna().sum().sum())
-    cells = session.original.size
+    original, current = session.original_of_current(), session.current_frame()
+    missing = int(current.isna().sum().sum() - original.isna().sum().sum())
+    cells = original.size
     return {
         "risk": [
             {
@@ -141,12 +115,15 @@ def verdict(request: JobRequest) -> Any:
 
 def apply(request: JobRequest) -> Any:
     """Run a method on the current file; returns the step as it is recorded."""
-    session, step = session_of(request.workspace, request.project.protect), request.arguments
-    return recorded_step(session, session.apply(step["verb"], **step["arguments"]))
+    session = session_of(request.workspace, request.project.protect)
+    step = trial.prepared(request, session)
+    result = session.apply(step.verb, **step.parameters)
+    return recorded_step(session, result) | {"missed": bool(result.unmet)}
 
 
 def _add_step(step: dict[str, Any]) -> Commands:
-    return [("protect.add_step", step)]
+    recorded = {name: step[name] for name in ("verb", "parameters", "summaries")}
+    return [("protect.add_step", recorded)]
 
 
 JOBS: dict[str, BackgroundJob] = {
@@ -155,9 +132,9 @@ JOBS: dict[str, BackgroundJob] = {
     "suggest": BackgroundJob(suggest, "Looking for roles"),
     "quick_risk": BackgroundJob(quick_risk, "Measuring the risk"),
     "measure": BackgroundJob(measure, "Measuring risk and utility"),
+    "trial": BackgroundJob(trial.trial, "Trying it on some records"),
     "apply": BackgroundJob(apply, "Protecting the file", _add_step),
     "levels": BackgroundJob(recode.levels, "Reading the file"),
-    "recode": BackgroundJob(recode.run_recode, "Protecting the file", _add_step),
     "verdict": BackgroundJob(verdict, "Judging the file"),
     "script": BackgroundJob(script, "Writing the script"),
     "run_file": BackgroundJob(run_file, "Writing the run file"),

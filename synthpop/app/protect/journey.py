@@ -36,6 +36,7 @@ JOURNEY = Journey(
     side=side.render_side,
     actions={
         "apply": methods.apply,
+        "try": methods.attempt,
         "new_group": recode.new_group,
         "move_level": recode.move_level,
         "recode": recode.recode,

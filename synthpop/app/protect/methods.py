@@ -8,21 +8,42 @@ from typing import Any
 
 from htmltools import Tag, tags
 
-from synthpop.app.elements import ask, button, card, choose, form, menu, option_fields
-from synthpop.app.forms import protection_forms, read_form
+from synthpop.app.elements import ask, button, card, choose, form, menu, option_fields, sending
+from synthpop.app.forms import Form, first_entries, protection_forms, read_form
 from synthpop.app.jobs import Need
+from synthpop.app.picks import Rows, shown_rows
 from synthpop.app.protect import needs as shown
-from synthpop.app.protect import recode
+from synthpop.app.protect import recode, trial
 from synthpop.app.view import View
+from synthpop.microdata.messages.errors import InputError
 
 FIRST = "global_recode"
-forms = cache(protection_forms)
+IN_FILES = "merge_household_file"  # the household file has a place of its own
+
+
+@cache
+def forms() -> dict[str, Form]:
+    """Return the forms of the methods that work on the file."""
+    return {name: form for name, form in protection_forms().items() if name != IN_FILES}
 
 
 def needs(view: View) -> list[Need]:
     """Return what the page shows."""
-    dragged = recode.needs(view) if view.choice("verb", FIRST) == recode.VERB else []
-    return [*shown.columns(view), *dragged]
+    verb = view.choice("verb", FIRST)
+    dragged = recode.needs(view) if verb == recode.VERB else []
+    return [*shown.columns(view), *dragged, *trial.needs(view, verb, _arguments(view, verb))]
+
+
+def _arguments(view: View, verb: str) -> dict[str, Any] | None:
+    """Return what the form holds at present; None where it cannot be applied."""
+    if verb == recode.VERB:
+        return recode.arguments_of(view)
+    tried, method = view.choice("try", {}), forms()[verb]
+    entries = tried.get("entries", {}) if tried.get("verb") == verb else first_entries(method)
+    try:
+        return read_form(method, entries)
+    except InputError:
+        return None
 
 
 def render(view: View) -> Tag:
@@ -35,17 +56,30 @@ def render(view: View) -> Tag:
     ]
     options = form(
         {"action": "apply", "verb": method.name}, t("Apply"),
-        option_fields(method, view.column_names(), t, {}),
+        option_fields(method, view.column_names(), t, {}, _rows(view, method)),
+        trial.render(view, method.name, _arguments(view, method.name)),
         kind="first", key="apply-step", busy="protect.apply" in view.busy,
-        id=f"form-{method.name}",
+        id=f"form-{method.name}", data_try=sending({"action": "try", "verb": method.name}),
     )  # fmt: skip
-    content = tags.div(
-        recode.render(view) if method.name == recode.VERB else None,
-        card(t(method.title), tags.p(t(method.help), class_="lead"), options),
-    )
+    lead = tags.p(t(method.help), class_="lead")
+    if method.name == recode.VERB:
+        effect = trial.render(view, method.name, recode.arguments_of(view))
+        content = recode.render(view, lead, effect)
+    else:
+        content = card(t(method.title), lead, options)
     return tags.div(
         tags.h1(t("Protect")), tags.div(menu(t("Methods"), buttons), content, class_="two")
     )
+
+
+def _rows(view: View, method: Form) -> dict[str, Rows]:
+    """Return the names that get a value in the entries that are picked."""
+    roles = view.project.protect.roles
+    return {
+        one.name: shown_rows(one.name, roles.keys, roles.sensitive, view.t)
+        for one in method.options
+        if one.kind == "picks"
+    }
 
 
 def apply(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -53,3 +87,8 @@ def apply(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     verb = message["verb"]
     arguments = read_form(forms()[verb], message.get("entries", {}))
     return [ask("protect.apply", verb=verb, arguments=arguments)]
+
+
+def attempt(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the choice of what the form holds now, so that its effect is shown."""
+    return [choose(**{"try": {"verb": message["verb"], "entries": message.get("entries", {})}})]

@@ -19,7 +19,8 @@ def has_file(project: Project) -> bool:
 
 def has_keys(project: Project) -> bool:
     """Whether there is something to measure."""
-    return has_file(project) and bool(project.protect.roles.keys)
+    roles = project.protect.roles
+    return has_file(project) and bool(roles.keys or roles.numeric)
 
 
 def columns(view: View) -> list[Need]:
@@ -45,7 +46,7 @@ def release(view: View) -> list[Need]:
     """Return the need of the page of the release: the verdict on the file."""
     if not has_keys(view.project):
         return []
-    return [Need("protect.verdict", release_stamp(view.project.protect))]
+    return [Need("protect.verdict", release_stamp(view.project.protect), kept=True)]
 
 
 def standing(view: View) -> list[Need]:
@@ -55,4 +56,7 @@ def standing(view: View) -> list[Need]:
     state = view.project.protect
     stamp = steps_stamp(state)
     limits = state.model_dump_json(include={"limits", "k"})
-    return [Need("protect.quick_risk", stamp + limits), Need("protect.measure", stamp)]
+    return [
+        Need("protect.quick_risk", stamp + limits, kept=True),
+        Need("protect.measure", stamp, kept=True),
+    ]

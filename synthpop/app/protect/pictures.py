@@ -35,7 +35,7 @@ def before_and_after(session: ProtectionSession, names: list[str]) -> dict[str, 
 
     if not names:
         return {"texts": [], "tables": [], "pictures": []}
-    original, current = _in_classes(session.original, session.data, names)
+    original, current = _in_classes(session.original_of_current(), session.data, names)
     # columns with other values than before, whose cells cannot be compared
     recoded = []
     for name in names:

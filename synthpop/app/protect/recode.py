@@ -10,7 +10,7 @@ from htmltools import Tag, TagChild, TagList, tags
 
 from synthpop.app.elements import ask, button, card, choose, entry, named, pending, select
 from synthpop.app.jobs import JobRequest, Need
-from synthpop.app.protect.session import recorded_step, session_of, steps_stamp
+from synthpop.app.protect.session import session_of, steps_stamp
 from synthpop.app.view import View
 from synthpop.microdata.messages.text import count
 
@@ -24,7 +24,7 @@ def needs(view: View) -> list[Need]:
     if not column:
         return []
     stamp = steps_stamp(view.project.protect) + json.dumps(column)
-    return [Need("protect.levels", stamp, {"column": column})]
+    return [Need("protect.levels", stamp, {"column": column}, kept=True)]
 
 
 def groups_of(view: View) -> dict[str, str]:
@@ -33,18 +33,27 @@ def groups_of(view: View) -> dict[str, str]:
     return dict(moves.get("groups", {})) if moves.get("column") == view.choice("recode") else {}
 
 
-def render(view: View) -> Tag:
-    """Return the part of the page where categories are dragged into groups."""
+def arguments_of(view: View) -> dict[str, Any] | None:
+    """Return column and groups, categories as texts; None while none was moved."""
+    groups: dict[str, list[str]] = {}
+    for level, group in groups_of(view).items():
+        groups.setdefault(group, []).append(level)
+    return {"column": view.choice("recode"), "groups": groups} if groups else None
+
+
+def render(view: View, lead: Tag, effect: Tag) -> Tag:
+    """Return the part of the page where categories are dragged into groups, and the effect."""
     t, column = view.t, view.choice("recode", "")
     pairs = named(view.column_names())
     return card(
         t("Drag categories into groups"),
+        lead,
         select("recode-column", t("Column"), pairs, column, message=choose(), argument="recode"),
-        _groups(view) if column else None,
+        _groups(view, effect) if column else None,
     )
 
 
-def _groups(view: View) -> Tag | TagList:
+def _groups(view: View, effect: Tag) -> Tag | TagList:
     t = view.t
     levels = view.value("protect.levels", needs(view)[0].stamp)
     if levels is None:
@@ -58,6 +67,7 @@ def _groups(view: View) -> Tag | TagList:
               argument="group", data_clear="",
               help_text=t("Type a name and press Enter; then drag or select.")),
         tags.div(*boxes, class_="groups"),
+        effect,
         button(t("Apply"), {"action": "recode"}, kind="first", key="apply-groups",
                disabled=not moved),
         class_="inner",
@@ -110,9 +120,8 @@ def move_level(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def recode(view: View, message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the job that joins the categories."""
-    moved, column = groups_of(view), view.choice("recode")
     return [
-        ask("protect.recode", column=column, groups=moved),
+        ask("protect.apply", verb=VERB, arguments=arguments_of(view)),
         choose(**{"recode-groups": {}, "recode-new": []}),
     ]
 
@@ -122,15 +131,3 @@ def levels(request: JobRequest) -> Any:
     session = session_of(request.workspace, request.project.protect)
     counts = session.data[request.arguments["column"]].value_counts().sort_index()
     return [[str(level), int(records)] for level, records in counts.items()][:MOST_LEVELS]
-
-
-def run_recode(request: JobRequest) -> Any:
-    """Join categories of the current file; the page knows them as texts."""
-    column = request.arguments["column"]
-    session = session_of(request.workspace, request.project.protect)
-    groups: dict[str, list[Any]] = {}
-    for value in session.data[column].dropna().unique():
-        group = request.arguments["groups"].get(str(value))
-        if group:
-            groups.setdefault(group, []).append(value)
-    return recorded_step(session, session.apply(VERB, column=column, groups=groups))

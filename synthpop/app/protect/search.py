@@ -123,9 +123,11 @@ def run_search(request: JobRequest) -> Any:
         done = min(int(past), int(seconds))
         request.listen(Event("progress", "search", done, int(seconds), str(plans)))
 
+    limits = {"k": int(request.arguments["k"]), "cells_lost": request.arguments["cells"] / 100}
+    session = session_of(request.workspace, request.project.protect)
     search_result = search_plans(
-        session_of(request.workspace, request.project.protect),
-        limits={"k": int(request.arguments["k"]), "cells_lost": request.arguments["cells"] / 100},
+        session,
+        limits=limits if session.roles.keys else None,
         seconds=seconds,
         progress=progress,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthpop.app.protect.state import Override, ProtectState
 from synthpop.app.state import opened
+from synthpop.app.texts import translate
 from synthpop.app.workspace import Workspace
 from synthpop.microdata.messages.language import LANGUAGES, use_language
 from synthpop.microdata.runs.identity import digest
@@ -84,6 +85,7 @@ def session_of(workspace: Workspace, state: ProtectState) -> ProtectionSession:
 
 def recorded_step(session: ProtectionSession, result: Any) -> dict[str, Any]:
     """Return the last step of a session as a project records it."""
+    from riskeval.protection.registry import VERBS
     from riskeval.session.steps import to_json
 
     step = session.steps[-1]
@@ -91,7 +93,8 @@ def recorded_step(session: ProtectionSession, result: Any) -> dict[str, Any]:
     summaries = {}
     for language in LANGUAGES:
         with use_language(language):
-            summaries[language] = str(result.summary())
+            title = translate(language, VERBS[step.verb].title)
+            summaries[language] = str(result.summary()).replace(f"{step.verb}:", f"{title}:")
     return {"verb": step.verb, "parameters": parameters, "summaries": summaries}
 
 

@@ -32,7 +32,7 @@ def render_bar(view: View) -> Tag | None:
         return tags.div(sentence(text, class_="fault" if fault else "waiting"), class_="bar")
     rows = {row["key"]: row for row in quick["rows"]}
     below = f"below_{view.project.protect.k}"
-    keys = [key for key in dict.fromkeys([below, *QUICK]) if key in rows][:5]
+    keys = [key for key in dict.fromkeys([below, *QUICK]) if key in rows][:5] or [*rows]
     figures = [_figure(t(rows[key]["title"]), rows[key], rows[key]["within"]) for key in keys]
     measured = view.value("protect.measure", needs["protect.measure"])
     if measured is not None:

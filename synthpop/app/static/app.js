@@ -70,6 +70,17 @@
     if (!isBusy(event.submitter)) send({ ...base(form), entries: entriesOf(form) });
   });
 
+  /* A form that shows its effect beforehand sends what it holds, a moment after each change. */
+  let trying = 0;
+  document.addEventListener("input", function (event) {
+    const form = event.target.closest("form[data-try]");
+    if (!form) return;
+    clearTimeout(trying);
+    trying = setTimeout(function () {
+      if (form.isConnected) send({ ...JSON.parse(form.dataset.try), entries: entriesOf(form) });
+    }, 350);
+  });
+
   function upload(input) {
     const file = input.files[0];
     if (!file) return;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypedDict, TypeVar, Unpack
+from typing import Any, ClassVar, Literal, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import pandas as pd
@@ -392,7 +392,7 @@ def as_file(
     faults: Faults,
     *,
     columns: Sequence[Any] | None = None,
-    needs_keys: bool = True,
+    needs: Literal["keys", "keys or numbers", "nothing"] = "keys",
     subject: str = "data",
     said: str = "weights",
     **asked: Unpack[AskedRoles],
@@ -402,7 +402,7 @@ def as_file(
     A role that is not given (None, an empty list) is that of the file; faults of those that are
     given are noted (`said` is the argument of the weights). A function that reads nothing but its
     roles and some `columns` names these: a population that can read some columns alone reads no
-    others.
+    others. A function that `needs` keys or numbers takes files of amounts alone, as of enterprises.
     """
     given = {role: value for role, value in asked.items() if not _is_left_out(value)}
     file = data
@@ -412,8 +412,12 @@ def as_file(
     if given:
         given["weight"] = given.pop("weights", NOT_ASKED)
         file = file._with_roles(faults, Microdata, given, said)
-    if needs_keys and "keys" in asked and not file.roles.keys:
-        faults.add("keys", "no key is given", hint="Name at least one column.")
+    if "keys" in asked and not file.roles.keys and needs != "nothing":
+        if needs == "keys":
+            faults.add("keys", "no key is given", hint="Name at least one column.")
+        elif not file.roles.numeric:
+            hint = "Name at least one key, or numeric keys."
+            faults.add("keys", "no key is given", hint=hint)
     return file
 
 

@@ -415,7 +415,7 @@ def test_utility_has_the_information_loss_of_the_numeric_keys():
 @pytest.mark.parametrize(
     ("roles", "text"),
     [
-        ({"keys": []}, "no key"),
+        ({"keys": [], "numeric": ()}, "no key"),
         ({"keys": ["ages"]}, "Did you mean 'age'"),
         ({"numeric": ["sex"]}, "must be numeric"),
         ({"weights": "income_"}, "Did you mean 'income'"),

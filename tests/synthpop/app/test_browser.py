@@ -30,6 +30,8 @@ def recode_age(page: Any) -> None:
     page.click("#verb-global_recode")
     page.select_option("#global_recode-column", "age")
     page.fill("#global_recode-breaks", "0, 40, 90")
+    page.wait_for_selector("#trial:has-text('Tried on the whole file')")  # before anything changes
+    assert page.locator("#step-1").count() == 0
     page.click("#apply-step")
     page.wait_for_selector("#step-1")
 

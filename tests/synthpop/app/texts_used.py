@@ -9,7 +9,7 @@ import synthpop.app
 from synthpop.app.registry import JOBS, JOURNEYS
 
 TABLES = ("TITLES", "LIMITS", "ORDERS", "SEPARATORS", "DECIMALS", "THOUSANDS", "ENCODINGS", "TYPES",
-          "LEVELS", "KINDS", "TEXTS", "USER_MISSING")  # fmt: skip
+          "LEVELS", "KINDS", "TEXTS", "USER_MISSING", "HELP")  # fmt: skip
 
 
 def texts_used() -> set[str]:
