@@ -53,12 +53,16 @@ def rows_of(frame: pd.DataFrame) -> HouseholdRows:
 
 def compared(survey: pd.DataFrame, population: pd.DataFrame) -> pd.DataFrame:
     """Return the findings of a population."""
+    return findings(compared_all(survey, population))
+
+
+def compared_all(survey: pd.DataFrame, population: pd.DataFrame) -> pd.DataFrame:
+    """Return all comparisons with a population."""
     columns = [name for name in survey if name not in ("db030", "hsize")]
-    table = detect(
+    return detect(
         rows_of(survey), rows_of(population), columns, age="age", relation="relation",
         strata="db040", totals={"netIncome": PARTS},
     )  # fmt: skip
-    return findings(table)
 
 
 def is_named(found: pd.DataFrame, words: tuple[str, ...]) -> bool:

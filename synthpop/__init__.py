@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from synthpop.evaluation.combinations import compare_combinations as compare_combinations
     from synthpop.evaluation.crossvalidation import cross_validate as cross_validate
     from synthpop.evaluation.guessed_draws import guessed_draws as guessed_draws
+    from synthpop.logic.of_survey import learned_rules as learned_rules
     from synthpop.microdata.formats.delimited import CsvOptions as CsvOptions
     from synthpop.microdata.formats.dictionary_file import read_dictionary as read_dictionary
     from synthpop.microdata.formats.dictionary_file import write_dictionary as write_dictionary

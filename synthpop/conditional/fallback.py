@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from synthpop.conditional.likeness import Likeness
 from synthpop.conditional.pooling.class_totals import CommonModel
 from synthpop.conditional.pooling.options import ALONE, Mixture, Pooling, mixed
 from synthpop.conditional.pooling.ridge_effects import RidgeEffects, shifted
@@ -153,6 +154,7 @@ class FallbackSequence:
     # members have the last digit of the last predictor.
     factors: np.ndarray | None = None
     first: int = -1  # that digit
+    likeness: Likeness | None = None  # what members beside the first have in common beyond a model
     # by which the probabilities of classes that are not missing are multiplied then
     level_factors: LevelFactors | None = None
     # terms that tell nothing where they are 0: combinations that no model knows are looked up
@@ -226,6 +228,8 @@ def predict_with_fallback(
         shares, known = sequence.ask(predict, stratum, cells[rows])
         if sequence.common is not None and number != MARGINAL:
             shares = sequence.common.mixed(stratum, cells[rows], shares, known)
+        if sequence.likeness is not None:
+            shares = sequence.likeness.applied(shares, digits[rows])
         if sequence.factors is not None:
             is_first = (digits[rows, -1] == sequence.first).astype(np.int64)
             shares = shares * sequence.factors[is_first]

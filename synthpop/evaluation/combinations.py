@@ -46,7 +46,7 @@ class Combinations(Result):
             f"{percent(everything['precision'])} of the persons have a combination of "
             f"{len(self.columns)} variables that the true population has (precision); "
             f"{percent(everything['recall'])} of the true persons have one that this population "
-            f"has (recall); F1 {everything['f1']:.3f}."
+            f"has (recall); F1 {everything['f1']:.3f}, SRMSE {everything['srmse']:.3f}."
         )
         if "new" in rows:
             new = rows["new"]
@@ -90,7 +90,7 @@ def compare_combinations(
     -----
     Precision and recall of persons are feasibility and diversity of Kim and Bansal (2023),
     doi:10.1016/j.trc.2023.104053; sampling and structural zeros are told apart as by Garrido,
-    Borysov, Pereira and Rich (2020), arXiv:1909.07689.
+    Borysov, Pereira and Rich (2020), arXiv:1909.07689; SRMSE as by Müller and Axhausen (2011).
 
     Examples
     --------
@@ -141,4 +141,6 @@ def _row(kind: str, made: pd.Series, true: pd.Series) -> dict[str, Any]:
     f1 = 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
     shares = {"precision": precision, "recall": recall, "f1": f1}
     both = int(is_true.sum())
+    gaps = (made / max(made.sum(), 1)).sub(true / max(true.sum(), 1), fill_value=0.0)
+    shares["srmse"] = float(((gaps**2).sum() * len(gaps)) ** 0.5)
     return {"combinations": kind, "made": len(made), "true": len(true), "both": both, **shares}

@@ -18,6 +18,7 @@ import pandas as pd
 from synthpop.conditional.rules.evaluate import broken_by
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.evaluation.household_rows import HouseholdRows
+from synthpop.evaluation.unseen import new_pairs
 from synthpop.logic.learn import learn_rules, people_of
 from synthpop.microdata.frame.frames import as_numbers, has_numbers, is_number
 from synthpop.microdata.messages.text import number
@@ -52,6 +53,7 @@ KINDS: Mapping[str, FindingLimits] = {
     "heaping": FindingLimits(5.0, 0.03, 0.3),
     "rule": FindingLimits(4.0, 0.0005, 0.05),
     "copies": FindingLimits(5.0, 0.02, np.inf),
+    "new": FindingLimits(6.0, 0.02, 0.3),
 }
 
 
@@ -94,7 +96,12 @@ def detect(
     sample, population = (_thinned(side) for side in (sample, population))
     sides = _coded(sample, population, columns, age)
     rows = [*_levels(sides), *_tables(sides, strata), *_members(sides), *_sizes(sides)]
-    rows += [*_heaping(sides), *_rules(sides, columns, relation, totals or {}), *_copies(sides)]
+    rows += [
+        *_heaping(sides),
+        *_rules(sides, columns, relation, totals or {}),
+        *_copies(sides),
+        *_new(sides),
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -325,6 +332,13 @@ def _copies(sides: Sides) -> Iterator[tuple[Any, ...]]:
     chance = min((q * n[0] + 3) / n[0] * max(n[1] / n[0], 1.0), 1.0)
     z = (p - chance) / np.sqrt(max(chance * (1 - chance), 1e-9) * (1 / n[0] + 1 / n[1]))
     yield "copies", "", "", "", q, p, z, max(p - 2 * chance, 0.0)
+
+
+def _new(sides: Sides) -> Iterator[tuple[Any, ...]]:
+    """Persons with a pair of values that nobody else of the survey has."""
+    marked = new_pairs(sides.codes, sides.sample.index)
+    q, p, z = _compared(sides, [rows.astype(np.int64) for rows in marked], 2)
+    yield "new", "", "", "", q[1], p[1], z[1], max(p[1] - q[1], 0.0)
 
 
 # numbers and rules

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from synthpop.evaluation.ranking import rank_comparisons
@@ -111,6 +112,33 @@ class FitReport(Result):
         """
         table = self.tables["propensity"]
         return float(table["ratio"].iloc[0]) if len(table) else float("nan")
+
+    @property
+    def srmse(self) -> pd.Series:
+        """Standardised root mean squared error of each two-way table, by pair of variables.
+
+        The root of the mean squared difference of the shares, over the mean share (Müller and
+        Axhausen 2011): 0 for equal tables. Combinations are those of levels that occur. A sample of
+        n persons has about the root of the combinations over n by chance.
+        """
+        table = self.tables["two_way"]
+        if table.empty:
+            return pd.Series(dtype=float, name="srmse")
+        squares = (table["population"] - table["sample"]) ** 2
+        by_pair = squares.groupby([table["a"], table["b"]], sort=False)
+        return np.sqrt(by_pair.sum() * by_pair.size()).rename("srmse")
+
+    @property
+    def new_pairs(self) -> dict[str, float]:
+        """Shares of persons with a pair of values that nobody of the survey has.
+
+        "population": those who have one; "expected": how many of another sample would, estimated
+        by the survey's persons with a pair that no other household has; see
+        `synthpop.evaluation.unseen`. What is beyond is impossible or misplaced.
+        """
+        table = self.tables["detector"]
+        row = table[table["kind"] == "new"].iloc[0]
+        return {"population": float(row["population"]), "expected": float(row["sample"])}
 
     def _overall(self, measure: str) -> pd.Series:
         table = self.distances

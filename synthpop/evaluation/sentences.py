@@ -47,6 +47,8 @@ FINDINGS = {
     "sizes": "Households of {where} persons: {population} of the persons, in the survey {sample}.",
     "heaping": "{variable}: {population} are multiples of {where}, in the survey {sample}.",
     "rule": "A rule of the survey is broken by {population} (survey: {sample}): {variable}.",
+    "new": "{population} of the persons have a pair of values that nobody of the survey has; of "
+    "another sample {sample} would.",
     "copies": "{population} of the households are like another household (survey: {sample}).",
 }
 

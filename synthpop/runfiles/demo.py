@@ -28,7 +28,10 @@ RULES = [
     "partner married if and only if head married",
     "partner: age >= 16",
     "married: age >= 18",
-    "tertiary: age >= 19",
+    "tertiary: age >= 22",
+    'pe040 in {"primary", "lower secondary"} if age >= 16 and age <= 17',
+    'pb190 = "widowed" if py110n > 0',
+    'pl030 = "retired" if py100n > 0',
     "child at least 14 years younger than head",
     "parent at least 14 years older than head",
     "age < 16: pb190 is missing",
@@ -64,7 +67,12 @@ def _stages() -> list[dict[str, object]]:
         {"type": "derive", "name": "age_class", **classes},
         *(_drawn("categorical", name) for name in ("pb220a", "pb190", "pl030", "pe040")),
         _drawn("continuous", "netIncome") | {"method": tail, "means_by": "pl030"},
-        {"type": "components", "total": "netIncome", "parts": PARTS, "by": ["pl030", "netIncome"]},
+        {
+            "type": "components",
+            "total": "netIncome",
+            "parts": PARTS,
+            "by": ["pl030", "pb190", "netIncome"],
+        },
     ]
 
 

@@ -189,7 +189,9 @@ class Categorical(ClassStage):
         model = NestedLevels.of(field.levels) if is_nested else self.model
         sequence = fit_classes(model, design, self.pooling, self.predictors, seed=seed)
         if knows_first(encodings):
-            sequence = with_targets(without_members_before(sequence, encodings), design)
+            relation = None if make_up is None else make_up.relation
+            sequence = without_members_before(sequence, encodings)
+            sequence = with_targets(sequence, design, encodings, relation)
         class_notes = fit_fallbacks(self.label, sequence, classes, sample)
         return CategoricalModel(
             fields=(field,),

@@ -187,6 +187,9 @@ CALLS: dict[str, Callable[[Journey], Any]] = {
     "populate_zones": lambda it: synthpop.populate_zones(
         it.survey, zones(it), [persons_of_zones(it)], it.folder / "zones", seed=1
     ),
+    "learned_rules(survey, columns)": lambda it: synthpop.learned_rules(
+        it.survey, ["age", "pl030", "netIncome"]
+    ),
     "assess_fit(survey, population)": lambda it: it.fit,
     "write_report": lambda it: synthpop.write_report(
         it.folder / "page.html", it.survey, it.population, fit=it.fit

@@ -33,6 +33,9 @@ def test_numbers_are_those_of_sets() -> None:
         precision, recall = np.mean([c in set(t) for c in m]), np.mean([c in set(m) for c in t])
         assert row["precision"] == pytest.approx(precision)
         assert row["recall"] == pytest.approx(recall)
+        shares = np.array([[part.count(c) / len(part) for part in (m, t)] for c in set(m) | set(t)])
+        mean_square = np.mean((shares[:, 0] - shares[:, 1]) ** 2)
+        assert row["srmse"] == pytest.approx(np.sqrt(mean_square) * len(shares))
         assert row["f1"] == pytest.approx(2 * precision * recall / (precision + recall))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from benchmarks.detector import SPOILERS, compared, country, fresh, is_named, spoiled
+from benchmarks.detector import SPOILERS, compared, compared_all, country, fresh, is_named, spoiled
 from synthpop import Survey, assess_fit
 
 QUICK = (
@@ -69,3 +69,32 @@ def test_the_report_begins_with_the_word_and_the_finding(survey, population) -> 
     assert any("age <= 15" in line and "netIncome" in line for line in lines[1:6])
     worse = assess_fit(source, spoiled(population, "incomes_rounded"))
     assert worse.summary().startswith("Fit: not usable.")
+
+
+def test_new_pairs_are_those_of_a_fresh_sample_unless_something_is_misplaced(
+    truth, survey, population
+) -> None:
+    """Pairs that nobody of the survey has: estimated within the survey, and far beyond it."""
+
+    def shares(people: pd.DataFrame) -> tuple[float, float]:
+        row = compared_all(survey, people).set_index("kind").loc["new"]
+        return row["sample"], row["population"]
+
+    expected, fresh_share = shares(population)
+    assert fresh_share == pytest.approx(expected, abs=0.25 * expected)
+    torn = population.assign(pb190=population["pb190"].sample(frac=1.0, random_state=1).to_numpy())
+    assert shares(torn)[1] > 3 * expected
+
+
+def test_a_report_has_srmse_and_new_pairs(survey, population) -> None:
+    small = survey[["db030", "age", "rb090", "pl030"]].assign(w=1.0)
+    data = Survey(small, weight="w", household="db030")
+    fit = assess_fit(data, population[["db030", "age", "rb090", "pl030"]])
+    cells = [side.value_counts(["rb090", "pl030"], normalize=True, dropna=False)
+             for side in (small, population)]  # fmt: skip
+    gaps = cells[1].sub(cells[0], fill_value=0.0)
+    assert fit.srmse.xs("rb090", level=0).iloc[0] == pytest.approx(
+        float(((gaps**2).mean()) ** 0.5 * len(gaps)), rel=1e-6
+    )
+    assert set(fit.new_pairs) == {"population", "expected"}
+    assert fit.new_pairs["population"] < 0.05

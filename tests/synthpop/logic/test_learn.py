@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthpop import Categorical, Pipeline, Structure, Survey
+from synthpop import Categorical, InputError, Pipeline, Structure, Survey, learned_rules
 from synthpop.evaluation.check_rules import check_rules
 from synthpop.logic.learn import LearnedRule, learn_rules
 from synthpop.profile.profile import profile_survey
@@ -162,3 +162,22 @@ def test_a_rule_on_two_members_changes_the_other_one_where_it_must() -> None:
     )
     population = recipe.fit(Survey(frame, weight="w", household="hid"), seed=1).simulate()
     assert check_rules(population).broken == (0, 0)
+
+
+def test_rules_of_a_survey_go_into_a_recipe_in_python() -> None:
+    """Without sums where a part is not simulated, and only about columns that are."""
+    frame = households()
+    survey = Survey(frame, weight="weight", household="hid")
+    rules = learned_rules(survey, ["age", "status", "gross", "tax", "net", "relation", "race"])
+    assert rules[0] == "tax + net = gross"
+    assert any(rule.startswith("age <= 15 if and only if status") for rule in rules)
+    assert not any("wage" in rule or "hours" in rule for rule in rules)
+    assert not learned_rules(survey, ["age", "net"])[0].startswith("tax +")
+    assert (check_rules(survey, rules).to_frame()["broken"] == 0).all()
+    stages = [Structure(["age", "relation"]), Categorical("status")]
+    columns = ["age", "relation", "status"]
+    fitted = Pipeline(stages, rules=learned_rules(survey, columns)).fit(survey, seed=1)
+    people = fitted.simulate().frame()
+    assert not (people["status"].notna() & (people["age"] < 16)).any()
+    with pytest.raises(InputError, match="nothing"):
+        learned_rules(survey, ["age", "nothing"])

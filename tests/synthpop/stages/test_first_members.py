@@ -103,14 +103,16 @@ def test_models_are_those_of_first_members_and_of_others_given_them() -> None:
             here = frame[(frame["region"] == stratum) & (frame["sex"] == sex)]
             heads = here[is_first[here.index]]
             found = predict_with_fallback(
-                replace(model.sequence, factors=None), s, np.array([[x, len(levels)]])
+                replace(model.sequence, factors=None, likeness=None),
+                s,
+                np.array([[x, len(levels)]]),
             )[0][0]
             np.testing.assert_allclose(found, shares(heads, levels), atol=1e-12)
             for h, head in enumerate(levels):
                 others = here[~is_first[here.index]]
                 others = others[others["head"].isna() if head is None else others["head"] == head]
                 found = predict_with_fallback(
-                    replace(model.sequence, factors=None), s, np.array([[x, h]])
+                    replace(model.sequence, factors=None, likeness=None), s, np.array([[x, h]])
                 )[0][0]
                 np.testing.assert_allclose(found, shares(others, levels), atol=1e-12)
 

@@ -15,6 +15,7 @@ from synthpop import (
     Structure,
     Survey,
 )
+from synthpop.conditional.likeness import LARGEST_CORRECTION, fit_likeness
 from synthpop.conditional.members_before import (
     MOST_ROUNDS,
     Before,
@@ -85,6 +86,48 @@ def test_siblings_are_alike_when_drawn_in_turn(stage, by_chance, in_turn):
         want = survey_of_siblings().frame.groupby("part")[name].value_counts(normalize=True)
         have = made.groupby("part", observed=True)[name].value_counts(normalize=True)
         assert float(want.sub(have, fill_value=0).abs().max()) < 0.05
+
+
+def families_with_lodgers(n: int = 600) -> Survey:
+    """Brothers always have the faith of the head, lodgers by chance; nine faiths, seven rare."""
+    rng = np.random.default_rng(7)
+    faiths, shares = np.array(list("abcdefghi")), [0.45, 0.34, *[0.03] * 7]
+    kin = np.where(rng.random(n) < 0.25, "brother", "lodger")
+    frame = pd.DataFrame({"hid": np.repeat(np.arange(n), 2), "w": 10.0, "kin": "head"})
+    frame.loc[1::2, "kin"] = kin
+    frame["faith"] = rng.choice(faiths, 2 * n, p=shares)
+    frame.loc[1::2, "faith"] = np.where(kin == "brother", frame["faith"][::2], frame["faith"][1::2])
+    return Survey(frame, weight="w", household="hid")
+
+
+@pytest.mark.parametrize("form", ["first", "sequential"])
+def test_each_kind_of_member_is_as_like_the_head_as_in_the_survey(form: str) -> None:
+    stage = Categorical("faith", predictors=["kin"], by_household=form)
+    people = Pipeline([Structure(["kin"]), stage]).fit(families_with_lodgers(), seed=3)
+    sides = families_with_lodgers().frame, people.simulate().frame()
+    for kin, near in (("brother", 0.06), ("lodger", 0.05)):
+        shares = []
+        for frame in sides:
+            head = frame.groupby("hid")["faith"].transform("first")
+            shares.append((frame["faith"] == head)[frame["kin"] == kin].mean())
+        assert shares[1] == pytest.approx(shares[0], abs=near)
+
+
+def test_likeness_is_corrected_by_kind_and_bounded() -> None:
+    """Two kinds in a pilot where half are alike: one is alike in the survey, one is not."""
+    digits = np.tile([[0, 1, 1], [1, 2, 2]], (150, 1))
+    classes = np.where(digits[:, 0] == 0, digits[:, 2], 3 - digits[:, 2])
+    even = np.tile([0.0, 0.5, 0.5], (300, 1))
+    likeness = fit_likeness([2], 0, 2, 9, digits, classes, np.ones(300), even)
+    assert likeness.groups.tolist() == [1, 2]
+    assert likeness.shares[0, 1:].tolist() == [1.0, 0.0]
+    assert likeness.factors[0, 0] > 20
+    assert likeness.factors[0, 1] < 0.05
+    some = replace(likeness, factors=np.ones((1, 2)), shares=np.array([[0.5, 0.6, 0.001]]))
+    now, _ = some.corrected(np.ones(300), even, digits, lambda _: np.ones(3))
+    np.testing.assert_allclose(now.factors, [[1.5, 1 / LARGEST_CORRECTION]], rtol=1e-6)
+    first = np.array([[0, 1, 9]])  # first members are compared with nobody
+    assert likeness.applied(np.ones((1, 3)), first).tolist() == [[1, 1, 1]]
 
 
 def test_members_of_one_place_are_drawn_together():
