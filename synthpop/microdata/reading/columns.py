@@ -470,9 +470,9 @@ class ColumnReader:
             halves = tuple(name for name in free if self._may_be_sex(name))
             if halves:
                 yield Question("sex", halves, message("two levels, each of many"))
-        for role, name in (("age", self.age), ("sex", self.sex)):
-            if role in self.by_values and name is not None:
-                yield Question(role, (name,), self.by_values[role])
+        for role, found in (("age", self.age), ("sex", self.sex)):
+            if role in self.by_values and found is not None:
+                yield Question(role, (found,), self.by_values[role])
 
     def _is_named(self, role: str) -> bool:
         why = self.why[self.roles[role]]
