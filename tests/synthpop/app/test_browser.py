@@ -221,8 +221,10 @@ def test_a_killed_app_comes_back_at_the_same_address(
     server.process.communicate()
     page.wait_for_selector("#lost:visible:has-text('start it again with the same folder')")
     again = Server(str(tmp_path / "home"))
-    assert again.address == server.address
-    page.wait_for_selector("#lost", state="hidden")
-    page.wait_for_selector(".bar .figure")  # file and roles are there
-    again.stop()
-    context.close()
+    try:
+        assert again.address == server.address
+        page.wait_for_selector("#lost", state="hidden")
+        page.wait_for_selector(".bar .figure")  # file and roles are there
+    finally:
+        again.stop()
+        context.close()
