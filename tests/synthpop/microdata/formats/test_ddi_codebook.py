@@ -1,8 +1,8 @@
 """The codebook beside a hand-made table of the elements of DDI Codebook.
 
-The table was compared with the schema of 2.5 (codebook.xsd of 2014-01-28), type by type, but for
-`prodStmt`, `method` and `dataDscr`. Where the schema repeats an element for other languages only,
-the table allows one.
+The table was compared with the schema of 2.5 (codebook.xsd of 2014-01-28 and its documentation of
+2012-01-17), type by type. Where the two differ, or where the schema repeats an element for other
+languages only, the table allows one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHILDREN = {
     "exPostEvaluation*",
     "sumDscr": "timePrd* collDate* nation* geogCover* geogUnit* geoBndBox? boundPoly* anlyUnit* "
     "universe* dataKind*",
-    "method": "dataColl* notes* anlyInfo? stdyClas* dataProcessing* codingInstructions*",
+    "method": "dataColl* notes* anlyInfo? stdyClas? dataProcessing* codingInstructions*",
     "dataAccs": "setAvail* useStmt* notes*",
     "useStmt": "confDec? specPerm? restrctn? contact* citReq? deposReq? conditions? disclaimer?",
     "fileDscr": "fileTxt* locMap? notes*",
