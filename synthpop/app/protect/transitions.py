@@ -44,4 +44,4 @@ def _cell(n: float, total: float) -> Tag:
     share = n / total if total else 0.0
     text = short_percent(share, 2) if n else BLANK
     strength = round(100 * share**0.5) if n else 0
-    return tags.td(text, class_="number", style=f"--share: {strength}%")
+    return tags.td(text, class_="number", style=f"--share: {strength / 100}")
