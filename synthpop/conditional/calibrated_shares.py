@@ -166,20 +166,9 @@ def factors_of(persons: np.ndarray, probabilities: np.ndarray, target: np.ndarra
     >>> moved.sum(axis=0)[1:].round(3).tolist()
     [0.752, 0.752]
     """
-    factors = np.ones(len(target))
-    if not target[1:].sum() > 0:
-        return factors
-    wanted = target[1:] / target[1:].sum()
-    for _ in range(ROUNDS):
-        moved = probabilities * factors
-        total = moved.sum(axis=1, keepdims=True)
-        mean = persons @ np.divide(moved, total, out=np.zeros_like(moved), where=total > 0)
-        if not mean[1:].sum() > 0:
-            break
-        share = mean[1:] / mean[1:].sum()
-        possible = (wanted > 0) & (share > 0)
-        change = np.where(possible, wanted / np.where(possible, share, 1.0), 1.0)
-        factors[1:] = np.clip(factors[1:] * change, 1.0 / LARGEST_FACTOR, LARGEST_FACTOR)
-        if np.abs(share - wanted).max() < CLOSE:
-            break
+    from synthpop.kernels.predictions import scale_to_shares
+
+    factors, shares = np.ones(len(target)), target / max(target[1:].sum(), 1e-300)
+    if target[1:].sum() > 0:
+        scale_to_shares(persons, probabilities, shares, LARGEST_FACTOR, CLOSE, ROUNDS, factors)
     return factors

@@ -94,3 +94,40 @@ def sum_effects(digits, columns, ends, sizes, codes, starts, needed, effects, ba
                 largest = max(largest, sums[c, r])
         for r in range(n_classes):
             sums[c, r] = sums[c, r] - largest if base[c, r] > 0.0 else -np.inf
+
+
+@kernel
+def scale_to_shares(persons, probabilities, wanted, largest, tolerance, max_rounds, factors):
+    """Change factors of classes until the mean of the cells' probabilities has the shares wanted.
+
+    persons (c,); probabilities (c, R), each cell scaled to sum 1 after its factors, one without a
+    possible class counts nothing; wanted (R,), sum 1 without the first class, whose factor stays;
+    factors (R,) are changed, to 1 / largest ... largest.
+    """
+    n_cells, n_classes = probabilities.shape
+    mean = np.empty(n_classes)
+    for _ in range(max_rounds):
+        for r in range(n_classes):
+            mean[r] = 0.0
+        for c in range(n_cells):
+            total = 0.0
+            for r in range(n_classes):
+                total += probabilities[c, r] * factors[r]
+            if total > 0.0:
+                each = persons[c] / total
+                for r in range(n_classes):
+                    mean[r] += each * probabilities[c, r]
+        whole, gap = 0.0, 0.0
+        for r in range(1, n_classes):
+            mean[r] *= factors[r]
+            whole += mean[r]
+        if whole <= 0.0:
+            return
+        for r in range(1, n_classes):
+            share = mean[r] / whole
+            if wanted[r] > 0.0 and share > 0.0:
+                new = factors[r] * wanted[r] / share
+                factors[r] = min(max(new, 1.0 / largest), largest)
+            gap = max(gap, abs(share - wanted[r]))
+        if gap < tolerance:
+            return
