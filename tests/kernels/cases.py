@@ -483,6 +483,15 @@ def store(file: Path) -> None:
 
 
 @case
+def shares_of_levels() -> list[np.ndarray]:
+    from synthpop.conditional.calibrated_shares import factors_of
+
+    rng = np.random.default_rng(8)
+    probabilities = rng.dirichlet(np.ones(4), 30)
+    return [factors_of(rng.uniform(1, 9, 30), probabilities, np.array([0.1, 0.4, 0.3, 0.2]))]
+
+
+@case
 def hashes() -> list[np.ndarray]:
     from riskeval.ledger.columns import row_hash
 
