@@ -372,10 +372,11 @@ def _compared(
         n_found, first, agree, times = _candidates_of(
             rows, order, starts, group, ends, codes, taken, False
         )
-        seen = n_found > 0
-        count[rows[seen]] = n_found[seen]
+        seen = np.flatnonzero(n_found > 0)
+        told, teller_of, alike = rows[seen], first[seen], agree[seen]
+        count[told] = n_found[seen]
         for place in range(len(names)):
-            tellers[place, rows[seen]] = np.where(agree[seen, place], first[seen], -1)
+            tellers[place, told] = np.where(alike[:, place], teller_of, -1)
         sure = (n_found == 1) & (times[first] == 1)
         one, of_one = rows[sure], first[sure]
         record[one] = of_one
@@ -420,8 +421,8 @@ def _candidates_of(
 def _in_groups(group_a: np.ndarray, group_b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of earlier records by group, and where each group begins."""
     last = max(int(group_a.max(initial=0)), int(group_b.max(initial=0)))
-    order = np.argsort(group_a, kind="stable")
-    return order, np.searchsorted(group_a[order], np.arange(last + 2))
+    sizes = np.bincount(group_a, minlength=last + 1)
+    return np.argsort(group_a, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _linked_homes(
