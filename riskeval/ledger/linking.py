@@ -364,7 +364,7 @@ def _compared(
     group = np.where(n_pairs[ids_b] > most, -1, ids_b)
     record, taken = np.full(n_b, -1, dtype=np.int64), np.zeros(n_a, dtype=bool)
     count = np.zeros(n_b, dtype=np.int64)
-    tellers = np.full((len(names), n_b), -1, dtype=np.int64)
+    tellers = np.empty((len(names), n_b), dtype=np.int64)  # the first turn is of all
     wanted = np.ones(n_b, dtype=bool)
     order, starts = _in_groups(ids_a, group)
     for turn in range(ROUNDS):
@@ -372,8 +372,8 @@ def _compared(
         n_found, first, agree, times = _candidates_of(
             rows, order, starts, group, ends, codes, taken, False
         )
-        seen = np.flatnonzero(n_found > 0)
-        told, teller_of, alike = rows[seen], first[seen], agree[seen]
+        seen: slice | np.ndarray = slice(None) if turn == 0 else np.flatnonzero(n_found > 0)
+        told, teller_of, alike = seen if turn == 0 else rows[seen], first[seen], agree[seen]
         count[told] = n_found[seen]
         for place in range(len(names)):
             tellers[place, told] = np.where(alike[:, place], teller_of, -1)
