@@ -107,8 +107,8 @@ class Likeness:
             before = change.copy()
             for t, (rows, level, kinds) in enumerate(pairs):
                 group = self.groups[kinds]
-                current = moved[rows] * levels
-                total, own = current[:, 1:].sum(axis=1), current[np.arange(len(rows)), level]
+                total = (moved[:, 1:] @ levels[1:])[rows]
+                own = moved[rows, level] * levels[level]
                 p = np.divide(own, total, out=np.zeros_like(own), where=total > 0)
                 there = np.bincount(group, persons[rows] * (total > 0), n_groups)
                 share = np.bincount(group, persons[rows] * p, n_groups) / np.maximum(there, 1e-9)
