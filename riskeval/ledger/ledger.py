@@ -20,6 +20,7 @@ from riskeval.ledger.judgement import LedgerCheck, LedgerQuestion, judged
 from riskeval.ledger.knowledge import EarlierRelease, linked_to
 from riskeval.ledger.traces import lasting, same_order, trace_findings
 from riskeval.verdict.verdict import Finding
+from synthpop.microdata.formats.files import to_parquet
 from synthpop.microdata.formats.folder import Folder, current
 from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import file_hash
@@ -375,8 +376,6 @@ def _homes(
 
 def _store(frame: pd.DataFrame, path: Path) -> None:
     """Write records as Parquet; classes as intervals, which it does not hold, as text."""
-    from pyarrow import ArrowException
-
     plain = frame.copy(deep=False)
     plain.attrs = {}
     for name in plain:
@@ -384,7 +383,4 @@ def _store(frame: pd.DataFrame, path: Path) -> None:
         levels = values.cat.categories if isinstance(values.dtype, pd.CategoricalDtype) else values
         if isinstance(levels.dtype, pd.IntervalDtype):
             plain[name] = values.astype(object).where(values.isna(), values.astype(str))
-    try:
-        plain.to_parquet(path, index=False)
-    except (ArrowException, ValueError, TypeError, OverflowError, NotImplementedError) as error:
-        raise OutputError(f"the release cannot be written to Parquet: {error}") from error
+    to_parquet(plain, path, "the release", index=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.result import Protected, with_fewer_records
-from riskeval.protection.where import records_where, where_text
+from riskeval.protection.where import records_where, where_text, with_their_households
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
@@ -58,10 +58,8 @@ def drop(data: Any, where: Mapping[str, Any], *, household: str | None = None) -
     frame = file.indexed
     faults.raise_if_any()
     gone = records_where(faults, frame, where)
-    if not faults and file.roles.household is not None:
-        units = file.household_index
-        counts = np.bincount(units[units >= 0], weights=gone[units >= 0])
-        gone = gone | np.where(units >= 0, counts[units] > 0, False)
+    if not faults:
+        gone = with_their_households(file, gone)
     if not faults and gone.all():
         faults.add("where", "every record meets it", hint="Give a stricter condition.")
     faults.raise_if_any()

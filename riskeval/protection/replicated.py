@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.result import Protected, with_fewer_records
+from riskeval.protection.where import with_their_households
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode, recode_to
 from synthpop.microdata.frame.native import same_library
@@ -70,11 +71,7 @@ def remove_replicated_uniques(
         faults.add("keys", "no column is in both files", hint="Name them alike.")
     faults.raise_if_any()
     replicated = _unique_in_both(file.frame[names], truth.frame[names])
-    gone = replicated
-    if file.roles.household is not None:
-        units = file.household_index
-        hit = np.bincount(units[units >= 0], weights=gone[units >= 0])
-        gone = gone | np.where(units >= 0, hit[units] > 0, False)
+    gone = with_their_households(file, replicated)
     if len(gone) and gone.all():
         faults.add("data", "every record is a replicated unique", hint="Make another file.")
     faults.raise_if_any()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -74,11 +75,11 @@ def round_to(
     assert values is not None
     low, high = -np.inf if least is None else least, np.inf if most is None else most
     released = frame.copy(deep=False)
+    decimals = max(-int(Decimal(str(base)).normalize().as_tuple().exponent), 0)
     for name, numbers in zip(names, values.T, strict=True):
         with np.errstate(invalid="ignore"):
             rows = (numbers >= low) & (numbers <= high)
-        multiples = np.rint(numbers / base)
-        rounded = multiples * base if base >= 1 else multiples / np.round(1 / base, 9)
+        rounded = np.round(np.rint(numbers / base) * base, decimals)  # 0.3, not 0.30000000000000004
         released[name] = put_numbers(frame[name], rounded, rows)
     return protected(
         frame, released, names, method="round_to",

@@ -15,6 +15,7 @@ from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.parameters import is_number
 from synthpop.microdata.messages.text import join
+from synthpop.microdata.roles.microdata import Microdata
 
 ENDS = ("least", "most")
 
@@ -48,6 +49,17 @@ def records_where(
                 faults.add("where", f"{name}: no record has {wanted!r}", hint="Look at its values.")
             rows &= known[codes]
     return rows
+
+
+def with_their_households(file: Microdata, rows: np.ndarray) -> np.ndarray:
+    """Return some records and all members of their households, bool, shape (n,).
+
+    Records without a household id, and those of a file without households, go by themselves.
+    """
+    if file.roles.household is None:
+        return rows
+    units = file.household_index
+    return rows | np.isin(units, units[rows & (units >= 0)])
 
 
 def _listed(wanted: Any) -> Sequence[Any]:

@@ -13,9 +13,10 @@ import pandas as pd
 from riskeval.protection.result import Protected, changed_cells, protected
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import CONTENT, Step
+from synthpop.microdata.formats.files import to_parquet
 from synthpop.microdata.frame.checks import as_frame
 from synthpop.microdata.frame.frames import is_number
-from synthpop.microdata.messages.errors import Faults, InputError
+from synthpop.microdata.messages.errors import Faults, InputError, OutputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import join
 
@@ -40,15 +41,17 @@ def edited_step(current: pd.DataFrame, roles: SessionRoles, frame: Any, note: st
     for name in (*roles.numeric, roles.weights):
         if name in edited and is_number(current[name]) and not is_number(edited[name]):
             faults.add("frame", f"{name} holds no numbers any more")
-    if rows_of(current, edited) is None:
+    rows = rows_of(current, edited)
+    if rows is None:
         what = "has records that the current file does not have"
         faults.add("frame", what, hint="Keep the index of session.data: it tells the records.")
     faults.raise_if_any()
+    assert rows is not None
     buffer = BytesIO()
-    try:
-        edited.to_parquet(buffer)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InputError.of(faults.subject, "frame", f"cannot be kept ({error})") from error
+    try:  # in the order of the current file, beside which it is measured record by record
+        to_parquet(edited.iloc[np.argsort(rows)], buffer, "the edited file")
+    except OutputError as error:
+        raise InputError.of(faults.subject, "frame", f"cannot be kept: {error}") from error
     content = base64.b64encode(buffer.getvalue()).decode("ascii")
     return Step(EDITED, {"note": note.strip(), CONTENT: content})
 

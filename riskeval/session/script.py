@@ -36,6 +36,9 @@ def write_script(
             lines.append(
                 f"# Step {number} was edited elsewhere, this script cannot repeat it: {note}"
             )
+            lines.append(
+                f"# Write it first: session.go_to({number}).data to edited-{number}.parquet"
+            )
             lines.append(f"data = pd.read_parquet('edited-{number}.parquet')")
             continue
         if uses_current_risk(step):

@@ -249,7 +249,8 @@ class ProtectionSession(SessionVerbs, Shown):
         ----------
         frame : DataFrame or frame of another library
             ``session.data``, copied and changed: its index tells which records are left, and
-            columns in a role must be there. It is kept whole, in the folder of `save` too.
+            columns in a role must be there. It is kept whole, in the folder of `save` too, in the
+            order of the current file.
         note : str
             What was done and why, for history, report and script: the step cannot be repeated by
             itself.

@@ -17,6 +17,7 @@ from riskeval.protection.registry import VERBS
 from riskeval.session.edited import EDITED
 from riskeval.session.roles import SessionRoles
 from riskeval.session.steps import CONTENT, Step, from_json, to_json
+from synthpop.microdata.formats.files import to_parquet
 from synthpop.microdata.formats.folder import Folder, current
 from synthpop.microdata.formats.hashed import with_hash, without_hash
 from synthpop.microdata.formats.places import file_hash
@@ -60,7 +61,11 @@ def write_session(
     with folder.writing():
         if others := folder.strangers():
             raise OutputError(f"{root} holds other files ({others[0]}, ...); give a new folder")
-        file = folder.put(ORIGINAL, partial(_to_parquet, original), rename=partial(_name, root))
+        file = folder.put(
+            ORIGINAL,
+            partial(to_parquet, original, what="the original"),
+            rename=partial(_name, root),
+        )
         plain = asdict(roles)
         plain.update({role: roles.argument(role) or {} for role in ("linked", "components")})
         record = {
@@ -89,15 +94,6 @@ def _name(root: Path, draft: Path) -> str:
     digest, held = file_hash(draft), sorted(root.glob("original*.parquet"))
     same = [path.name for path in held if file_hash(path) == digest]
     return same[0] if same else f"original-{digest[:16]}.parquet" if held else ORIGINAL
-
-
-def _to_parquet(frame: pd.DataFrame, path: Path) -> None:
-    from pyarrow import ArrowException
-
-    try:
-        frame.to_parquet(path)
-    except (ArrowException, ValueError, TypeError, OverflowError, NotImplementedError) as error:
-        raise OutputError(f"the original cannot be written to Parquet: {error}") from error
 
 
 def read_session(path: str | Path) -> SavedSession:

@@ -54,7 +54,8 @@ def smoothed(table: np.ndarray, amount: float) -> np.ndarray:
     rows, expected = table.sum(axis=2, keepdims=True), without_interaction(table)
     total = expected.sum(axis=2, keepdims=True)
     shares = np.divide(expected, total, out=np.zeros_like(table), where=total > 0)
-    return (table + amount * shares) / (rows + amount) * rows
+    kept = np.divide(rows, rows + amount, out=np.zeros_like(rows), where=rows > 0)
+    return (table + amount * shares) * kept
 
 
 def best_amount(halves: tuple[np.ndarray, np.ndarray]) -> float:

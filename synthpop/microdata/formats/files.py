@@ -6,6 +6,7 @@ import lzma
 import struct
 import zlib
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -292,6 +293,18 @@ def _write_arrow(frame: pd.DataFrame, path: Path, target: Path) -> None:
         raise OutputError(
             f"cannot write {target}: {reason}. Turn the column into text or numbers first."
         ) from None
+
+
+def to_parquet(
+    frame: pd.DataFrame, target: Path | BytesIO, what: str, index: bool | None = None
+) -> None:
+    """Write a frame as Parquet, with its index labels as pandas does; `what` is named in faults."""
+    from pyarrow import ArrowException
+
+    try:
+        frame.to_parquet(target, index=index)
+    except (ArrowException, ValueError, TypeError, OverflowError, NotImplementedError) as error:
+        raise OutputError(f"{what} cannot be written to Parquet: {error}") from error
 
 
 def _read_xlsx(path: Path, user_missing: UserMissing) -> pd.DataFrame:

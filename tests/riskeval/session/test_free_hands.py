@@ -137,6 +137,36 @@ def test_a_file_that_was_edited_elsewhere_is_kept_with_its_note(tmp_path):
     assert "cannot be repeated by itself" in page
 
 
+def test_an_edited_file_in_another_order_is_measured_beside_its_own_records():
+    job, other = session(), session()
+    job.replace(job.data.sample(frac=1, random_state=1), "sorted elsewhere")
+    pd.testing.assert_frame_equal(job.data, people())
+    assert job.cells_changed == 0
+    pd.testing.assert_frame_equal(job.risk().table, other.risk().table)
+
+
+def test_an_edited_file_that_cannot_be_kept_is_refused_in_our_words():
+    job = session()
+    with pytest.raises(InputError, match="the edited file cannot be written to Parquet"):
+        job.replace(job.data.copy().assign(z=1j), "a complex number")
+
+
+def test_a_missing_household_id_is_no_household():
+    data = people().assign(hid=np.nan)
+    assert len(protect.drop(data, {"age": {"least": 80}}, household="hid").data) == sum(
+        data["age"] < 80
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [(0.3, [0.9, 0.3]), (0.1, [0.8, 0.3]), (2.5, [0.0, 0.0]), (0.25, [0.75, 0.25])],
+)
+def test_rounded_numbers_are_the_multiples_that_are_nearest(base, expected):
+    data = pd.DataFrame({"land": [0.84, 0.31]})
+    assert protect.round_to(data, "land", base).data["land"].tolist() == expected
+
+
 def test_an_edited_file_of_other_records_is_refused():
     job = session()
     shuffled = (

@@ -178,6 +178,15 @@ def test_shrinkage_is_what_the_data_ask_for() -> None:
     np.testing.assert_allclose(smoothed(table, 0.0), table)
 
 
+def test_without_smoothing_the_tables_are_the_sample_s_and_empty_rows_stay_empty() -> None:
+    table = np.zeros((2, 2, 2))
+    table[0, 0], table[1] = [3.0, 1.0], 2.0
+    assert np.array_equal(smoothed(table, 0.0), table)
+    assert np.isfinite(smoothed(table, 5.0)).all()
+    found = people(TablePass(VARIABLES, by="area", smoothing=0))
+    assert distance(found, "area", "one", "two") < distance(people(), "area", "one", "two")
+
+
 def test_the_same_seed_makes_the_same_people() -> None:
     step = TablePass(VARIABLES, by="area", exchanges=5)
     assert_same_frame(people(step), people(step))
