@@ -45,6 +45,7 @@ class File:
     sex: str = ""
     relation: str = ""
     levels: tuple[str, str, str] = ("", "", "")  # reference person, spouse, child
+    twin: str = ""  # another column with the same ages
 
     def frame(self, households: int | None) -> pd.DataFrame:
         """Return the rows: all, or those of the first households."""
@@ -65,7 +66,8 @@ FILES = (
          "Alter (Jahre)", "Geschlecht"),
     File("EU-SILC of simPop", "data/eusilcS.parquet", "db030", "rb050", "age", "rb090"),
     File("EU-SILC of laeken", "data/laeken_eusilc.parquet", "db030", "rb050", "age", "rb090"),
-    File("EU-SILC 2013, public use", "data/eusilc13puf.parquet", "db030", "rb050", "age", "rb090"),
+    File("EU-SILC 2013, public use", "data/eusilc13puf.parquet", "db030", "rb050", "age",
+         "rb090", twin="rx020"),
     File("Population of simPop", "data/eusilcP.parquet", "hid", "", "age", "gender"),
     File("Living standards, Ghana", "data/ghanaS.parquet", "hhid", "weight", "age", "sex",
          "relate", ("head", "spouse", "child")),
@@ -145,7 +147,8 @@ def roles_wrong(file: File, folder: Path, stem: str) -> list[str]:
         for role, column in (("household", file.household), (weight, file.weight)):
             if found.get(role, "") != column:
                 wrong.append(f"{package}: {role} is {found.get(role, 'absent')}")
-        wrong += [f"{package}: {c} not seen" for c in (file.age, file.sex) if c not in (*named, "")]
+        age = file.twin if file.twin in named else file.age
+        wrong += [f"{package}: {c} not seen" for c in (age, file.sex) if c not in (*named, "")]
     return wrong
 
 
