@@ -60,16 +60,16 @@ def render(view: View) -> Tag:
         {"action": "apply", "verb": method.name}, t("Apply"),
         option_fields(method, view.column_names(), t, {}, _rows(view, method)),
         limits.render(view) if method.name == limits.VERB else None,
-        trial.render(view, method.name, _arguments(view, method.name)),
         kind="first", key="apply-step", busy="protect.apply" in view.busy,
         id=f"form-{method.name}", data_try=sending({"action": "try", "verb": method.name}),
     )  # fmt: skip
     lead = tags.p(t(method.help), class_="lead")
+    # below the button: what comes in while it is pressed does not move it
+    effect = trial.render(view, method.name, _arguments(view, method.name))
     if method.name == recode.VERB:
-        effect = trial.render(view, method.name, recode.arguments_of(view))
         content = recode.render(view, lead, effect)
     else:
-        content = card(t(method.title), lead, options)
+        content = card(t(method.title), lead, options, effect)
     return tags.div(
         tags.h1(t("Protect")), tags.div(menu(t("Methods"), buttons), content, class_="two")
     )

@@ -67,9 +67,9 @@ def _groups(view: View, effect: Tag) -> Tag | TagList:
               argument="group", data_clear="",
               help_text=t("Type a name and press Enter; then drag or select.")),
         tags.div(*boxes, class_="groups"),
-        effect,
         button(t("Apply"), {"action": "recode"}, kind="first", key="apply-groups",
                disabled=not moved),
+        effect,
         class_="inner",
     )  # fmt: skip
 

@@ -44,6 +44,17 @@
     if (element && !isBusy(element)) send(base(element));
   });
 
+  /* A press that began on a button counts, also where the page has moved beneath the pointer. */
+  let press = null;
+  document.addEventListener("pointerdown", function (event) {
+    press = { button: event.target.closest("button"), x: event.clientX, y: event.clientY };
+  });
+  document.addEventListener("pointerup", function (event) {
+    const still = press && Math.hypot(event.clientX - press.x, event.clientY - press.y) < 5;
+    if (still && press.button && !press.button.contains(event.target)) press.button.click();
+    press = null;
+  });
+
   document.addEventListener("change", function (event) {
     const element = event.target;
     if (element.dataset.upload) {
