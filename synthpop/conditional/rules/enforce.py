@@ -323,16 +323,28 @@ class _Look:
     def _swap(self, block: Block, new: dict[str, np.ndarray], broken: np.ndarray) -> None:
         """Exchange the values of two columns of the step where fewer rules are broken then."""
         numeric = [name for name in new if self.plan.fields[name].kind == "numeric"]
-        for a, b in combinations(numeric, 2) if broken.any() else ():
+        if len(numeric) < 2 or not broken.any():
+            return
+        rows = _of_same_households(block.offsets, broken)
+        part, values = block_rows(block, rows), {name: new[name][rows] for name in new}
+        breaks = self.broken(part, values)
+        for a, b in combinations(numeric, 2):
+            bad = breaks.any(axis=0)
             trial = {
-                **new,
-                a: np.where(broken, new[b], new[a]),
-                b: np.where(broken, new[a], new[b]),
+                **values,
+                a: np.where(bad, values[b], values[a]),
+                b: np.where(bad, values[a], values[b]),
             }
-            fewer = self.broken(block, trial).sum(axis=0) < self.broken(block, new).sum(axis=0)
-            for name in (a, b):
-                new[name] = np.where(fewer & broken, trial[name], new[name])
-            broken[:] = self.broken(block, new).any(axis=0)
+            fewer = bad & (self.broken(part, trial).sum(axis=0) < breaks.sum(axis=0))
+            if not fewer.any():
+                continue
+            values |= {name: np.where(fewer, trial[name], values[name]) for name in (a, b)}
+            breaks = self.broken(part, values)
+            if not breaks.any():
+                break
+        for name in numeric:
+            new[name][rows] = values[name]
+        broken[rows] = breaks.any(axis=0)
 
     def _nearest(
         self, name: str, new: Mapping[str, np.ndarray], chosen: np.ndarray, part: Block,
