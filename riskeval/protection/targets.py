@@ -119,7 +119,7 @@ class Constraints:
 
     @cached_property
     def distances(self) -> dict[str, GroupDistance]:
-        """GroupDistance of groups from the file, for each variable of a target of closeness."""
+        """Distance of groups from the file, for each variable of a target of closeness."""
         return {
             name: distance_of(codes.astype(np.int64), levels, kind_of(self.file.frame[name]))
             for name in (one.column for one in self.targets if one.kind == "t" and one.column)
