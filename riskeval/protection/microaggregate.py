@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
+from riskeval.protection.amount_targets import AMOUNT_TARGETS, Strength, read_amount_targets
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod, roles_named
 from riskeval.protection.household.groups import household_note, joined_until, with_households
 from riskeval.protection.household.once import ONE_BY_ONE, NumbersLayer, read_layer, with_known
@@ -191,7 +192,12 @@ def microaggregate(
     layer = with_known(faults, layer, household_keys, k, grouping)
     check_strata(faults, frame, strata)
     _check_columns(faults, frame, names, grouping, weights)
-    constraints = _read_targets(faults, file, names, targets, layer, grouping)
+    of_amounts = {name: x for name, x in (targets or {}).items() if name in AMOUNT_TARGETS}
+    of_groups = {name: x for name, x in (targets or {}).items() if name not in AMOUNT_TARGETS}
+    constraints = _read_targets(faults, file, names, of_groups, layer, grouping)
+    wanted = read_amount_targets(faults, frame, names, of_amounts)
+    if of_amounts and any(name in frame and not is_number(frame[name]) for name in names):
+        faults.add("targets", f"{', '.join(of_amounts)}: of numbers only", hint="Leave them out.")
     if isinstance(grouping, GowerGroups) and layer.asks:
         faults.add("household, components, keep_signs", "are not for method 'gower'")
     faults.raise_if_any()
@@ -199,21 +205,28 @@ def microaggregate(
     assert average is not None
     drawn = streams.seed if grouping.type in DRAWING else None
     parameters = {
-        "k": int(k), "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
+        "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
         "weights": weights, "integers": integers, "keep_signs": list(layer.keep_signs),
         "seed": drawn,
     }  # fmt: skip
 
-    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        job = Job(tuple(some), int(k), grouping, average, streams)
-        if constraints:
-            once = members is None and layer.homes.column is not None  # a row for each household
-            job.fails = partial(_fails, constraints, layer.homes.number if once else None)
-        return _grouped(table, members, {"variables": some, **parameters}, job)
+    def at(size: float) -> Protected:
+        k = int(size)
 
-    result = layer.run(run)
-    before = encode_keys(frame, names).codes
-    return constraints.verified(result, before, encode_keys(result.data, names).codes)
+        def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+            job = Job(tuple(some), k, grouping, average, streams)
+            if constraints:
+                once = members is None and layer.homes.column is not None  # a row per household
+                job.fails = partial(_fails, constraints, layer.homes.number if once else None)
+            return _grouped(table, members, {"variables": some, "k": k, **parameters}, job)
+
+        result = replace(layer, k=k).run(run)
+        before, after = (encode_keys(one, list(names)).codes for one in (frame, result.data))
+        return constraints.verified(result, before, after)
+
+    if not wanted:
+        return at(k)
+    return wanted.weakest(at, Strength("k", k, max(len(frame) // 2, k + 1), whole=True))
 
 
 def _read_targets(

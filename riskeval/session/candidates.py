@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.amount_targets import AMOUNT_TARGETS
 from riskeval.protection.registry import VERBS
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
@@ -52,10 +53,19 @@ def is_amount(values: pd.Series) -> bool:
     return is_number(values) and values.nunique() > MANY_CODES
 
 
-def number_treatments(names: Sequence[str]) -> list[list[Arguments]]:
-    """Return ways to mask numeric keys, the first of which leaves them as they are."""
+def number_treatments(
+    names: Sequence[str], limits: Mapping[str, float] = {}
+) -> list[list[Arguments]]:
+    """Return ways to mask numeric keys, the first of which leaves them as they are.
+
+    Each verb is asked first for the least that keeps the limits of amounts.
+    """
     ways: list[list[Arguments]] = [[]]
+    wanted = {name: limit for name, limit in limits.items() if name in AMOUNT_TARGETS}
     if names:
+        if wanted:
+            verbs = ("add_noise", "microaggregate", "rank_swap")
+            ways += [[(verb, {"targets": wanted})] for verb in verbs]
         ways += [[("add_noise", {"level": level})] for level in NOISE]
         ways += [[("microaggregate", {"k": k})] for k in GROUP_SIZES]
         ways += [[("rank_swap", {"p": p})] for p in RANK_SHARES]

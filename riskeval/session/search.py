@@ -66,7 +66,8 @@ def search_plans(
         that fills in what the file gives back; any name of ``session.risk().table`` (without a
         sensitive variable, for every one of them; of ``"smallest_l"`` the least accepted value);
         ``"cells_lost"``: share of the key cells that become missing; ``"loss"``. The plans enforce
-        ``"smallest_l"``, ``"t_closeness"`` and ``"beta_likeness"`` as targets. Default:
+        ``"smallest_l"``, ``"t_closeness"``, ``"beta_likeness"``, ``"record_linkage"`` and
+        ``"interval_disclosure"`` as targets. Default:
         ``{"k": 3}``; without keys twice the limit of one record for ``"record_linkage"``.
     seconds : float, optional
         Time after which no further plan is begun. Default: 60, or no limit where `plans` is given.
@@ -184,7 +185,7 @@ class _Search:
         self.endings = key_endings(int(limits.get("k", 2)), wanted)
         self.n_enforcing = len(ENFORCING) if wanted else 1
         self.recodings = [key_recodings(self.start[n], recodings.get(n)) for n in keys]
-        self.treatments = number_treatments(session.roles.numeric)
+        self.treatments = number_treatments(session.roles.numeric, limits)
         self.frames: dict[tuple[str, ...], pd.DataFrame] = {}
         self.nodes: dict[Node, PlanTrial] = {}
         self.masked: dict[int, PlanTrial] = {}

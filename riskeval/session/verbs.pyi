@@ -179,13 +179,14 @@ class SessionVerbs(ABC):
         method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
         | NoiseMethod
         | Mapping[str, Any] = ...,
-        level: float = ...,
+        level: float | None = ...,
         keep_zeros: Sequence[str] = ...,
         integers: Literal["real", "round"] = ...,
         household: str | None = ...,
         household_variables: Sequence[str] = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
+        targets: Mapping[str, float] | None = ...,
         seed: int | None = ...,
     ) -> Protected: ...
     def rank_swap(
@@ -202,6 +203,7 @@ class SessionVerbs(ABC):
         household_variables: Sequence[str] = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
+        targets: Mapping[str, float] | None = ...,
         seed: int | None = ...,
     ) -> Protected: ...
     def shuffle(
