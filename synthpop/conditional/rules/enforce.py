@@ -211,7 +211,7 @@ def draw_within_rules(
         copies = int(np.clip(block.n_persons // len(rows), 1, copies))
         households = repeated(block_rows(block, rows), copies)
         drawn = stages[step].simulate(models[step], households, rng)
-        breaks = look.broken(households, drawn).any(axis=0)
+        breaks = np.asarray(look.broken(households, drawn).any(axis=0))
         chosen = _first_that_keeps(breaks, households.offsets, copies)
         for name, values in drawn.items():
             new[name][rows] = values[chosen]
