@@ -26,7 +26,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.models.encoding import distinct_numbers
 
-TRIES = (1, 1, 2, 4, 8, 14)  # draws of the households that break a rule, in each round
+TRIES = 30  # draws of a household that breaks a rule, in rounds of twice as many as before
 CANDIDATES = 60
 MOST_MEMBERS = 8  # of a household, whose values are tried one after another
 LABEL = "rules"
@@ -205,10 +205,12 @@ def draw_within_rules(
             )
             block.fallbacks.append(Fallback(LABEL, stratum, what, int(rows.sum())))
     new = {name: values.copy() for name, values in new.items()}
-    for copies in TRIES if step else ():
+    tried, most = 0, 1
+    while step and tried < TRIES:
         rows = _of_same_households(block.offsets, broken)
         # never more rows than in the block
-        copies = int(np.clip(block.n_persons // len(rows), 1, copies))
+        copies = int(np.clip(block.n_persons // len(rows), 1, min(most, TRIES - tried)))
+        tried, most = tried + copies, 2 * most
         households = repeated(block_rows(block, rows), copies)
         drawn = stages[step].simulate(models[step], households, rng)
         breaks = np.asarray(look.broken(households, drawn).any(axis=0))

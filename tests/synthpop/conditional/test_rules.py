@@ -210,6 +210,19 @@ def test_structure_leaves_out_households_that_break_a_rule() -> None:
     ).broken[0]
 
 
+def test_draws_that_keep_a_rule_come_as_often_as_among_all_that_keep_it() -> None:
+    """A fifth keeps the rule, as 1 : 2 : 3: so are those who are drawn again, up to 30 times."""
+    frame = pd.DataFrame({"hid": np.arange(3000), "sex": "f", "w": 1.0})
+    frame["job"] = np.repeat(["a", "b", "c", "d"], [100, 200, 300, 2400])
+    survey = Survey(frame, household="hid", weight="w")
+    recipe = Pipeline([Structure(["sex"]), Categorical("job", predictors=[])], rules=["no d"])
+    shares = []
+    for seed in range(3):
+        jobs = recipe.fit(survey, seed=seed).simulate(scale=2.0).frame()["job"]
+        shares.append(jobs.value_counts(normalize=True)[["a", "b", "c"]].to_numpy(dtype=float))
+    assert np.mean(shares, axis=0) == pytest.approx([1 / 6, 1 / 3, 1 / 2], abs=0.015)
+
+
 def test_a_rule_that_no_draw_keeps_takes_the_nearest_value_or_is_told() -> None:
     stage = Continuous("income", predictors=["sex"])
     rare = fit(["income >= 60000 if age >= 16"], stage).simulate()
