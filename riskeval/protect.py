@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from riskeval.protection.sample import sample as sample
     from riskeval.protection.set_missing import set_missing as set_missing
     from riskeval.protection.shuffle import shuffle as shuffle
+    from riskeval.protection.smooth import smooth_amounts as smooth_amounts
     from riskeval.protection.suppression.risky import suppress_risky as suppress_risky
     from riskeval.protection.suppression.suppress import local_suppression as local_suppression
     from riskeval.protection.top_bottom import top_bottom_code as top_bottom_code
