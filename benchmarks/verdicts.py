@@ -74,8 +74,9 @@ def deceived(front: str, name: str) -> dict[str, object]:
             said = FRONTS[front][1](name, Path(folder))
         except AssertionError as problem:  # of a page or an exit status
             said = Said(f"fault: {problem}", ())
+    asked = wanted("assess_synthetic" if front == ALL_ATTACKS else front, name)
     return {
-        "front": front, "release": name, "named": said.is_named(wanted(front, name)),
+        "front": front, "release": name, "named": said.is_named(asked),
         "found": "; ".join([said.level, *said.names[:3]]),
         "seconds": time.process_time() - started,
     }  # fmt: skip
