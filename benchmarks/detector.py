@@ -1,25 +1,38 @@
 """How often the fit report calls good what is good, and which spoiled populations it names.
 
-    python -m benchmarks.detector --trials 200
+    python -m benchmarks.detector [--trials 200] [--only fresh|product|spoiled] [--store]
 
-Trials are fresh samples of the demo country against another one; spoiled populations are in
-`SPOILERS`. Prints what RESULTS.md shows.
+Trials give a whole fit report, with the classifier, of 800 households of the demo country (with
+1,500, as the spoiled populations have, 200 trials cost twice as much): of another sample, as large
+or twice as large; and of what `synthpop init` makes of the survey, eight populations of each fit.
+Spoiled populations are in `SPOILERS`.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from benchmarks.results import store_if_asked
+from synthpop import Survey, assess_fit
 from synthpop.datasets import load_demo_population
 from synthpop.evaluation.detector import detect, findings
 from synthpop.evaluation.household_rows import HouseholdRows
+from synthpop.evaluation.sentences import finding_sentence
+from synthpop.evaluation.verdict import Verdict
+from synthpop.runfiles.runfile import load_runfile
 
 HOUSEHOLDS, COUNTRY = 1_500, 30_000
+TRIAL, POPULATIONS = 800, 8  # households of a trial; populations of one fit
 PARTS = [f"py{n:03}n" for n in (10, 50, 90, 100, 110, 120, 130, 140)]
 INCOMES = ["netIncome", *PARTS]
 Spoiler = Callable[[pd.DataFrame, np.random.Generator], pd.DataFrame]
@@ -311,26 +324,82 @@ def spoiled(frame: pd.DataFrame, name: str, seed: int = 5) -> pd.DataFrame:
     return SPOILERS[name][0](frame.copy(), np.random.default_rng(seed))
 
 
+def survey_of(frame: pd.DataFrame) -> Survey:
+    """Return a sample of households as a survey, each with the same weight."""
+    return Survey(frame.assign(w=20.0), weight="w", household="db030", strata="db040")
+
+
+def fresh_words(truth: pd.DataFrame, trials: int) -> Iterator[Verdict]:
+    """Yield the verdicts on fresh samples of the country, as large as the survey or twice."""
+    for trial in range(trials):
+        pair = [fresh(truth, TRIAL * (1 + k * (trial % 2)), 2 * trial + k) for k in range(2)]
+        yield assess_fit(survey_of(pair[0]), pair[1]).verdict()
+
+
+def product_words(truth: pd.DataFrame, trials: int) -> Iterator[Verdict]:
+    """Yield the verdicts on populations of unedited run files, several of each survey."""
+    for first in range(0, trials, POPULATIONS):
+        with tempfile.TemporaryDirectory() as text:
+            folder = Path(text)
+            fresh(truth, TRIAL, 5_000 + first).assign(w=20.0).to_parquet(folder / "survey.parquet")
+            command = [sys.executable, "-m", "synthpop", "init", "survey.parquet"]
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            plan = load_runfile(folder / "survey.toml")
+            survey = plan.read_survey()
+            fitted = plan.pipeline().fit(survey, seed=first)
+            for seed in range(min(POPULATIONS, trials - first)):
+                people = fitted.simulate(scale=0.1, seed=seed)
+                yield assess_fit(survey, people).verdict()
+
+
+def word_row(title: str, verdicts: Iterator[Verdict]) -> dict[str, str]:
+    """Return how many verdicts are of each word, and what was found most often."""
+    begin, count, found = time.process_time(), Counter[str](), Counter[str]()
+    for verdict in verdicts:
+        count[str(verdict.word)] += 1
+        found.update(set(verdict.findings["kind"]))
+        print(title, dict(count), dict(found), flush=True, file=sys.stderr)
+    seconds = (time.process_time() - begin) / max(count.total(), 1)
+    return {
+        "populations": title, "trials": str(count.total()), "good": str(count["good"]),
+        "usable with these limits": str(count["usable with these limits"]),
+        "not usable": str(count["not usable"]),
+        "found": ", ".join(f"{kind} {n}" for kind, n in found.most_common()) or "nothing",
+        "processor seconds each": f"{seconds:.1f}",
+    }  # fmt: skip
+
+
+def spoiled_row(survey: pd.DataFrame, population: pd.DataFrame, name: str) -> dict[str, str]:
+    """Return the word on a spoiled population, and the first of its lines that names the fault."""
+    verdict = assess_fit(survey_of(survey), spoiled(population, name)).verdict()
+    found = verdict.findings.head(5)
+    lines = [k for k in range(len(found)) if is_named(found.iloc[[k]], SPOILERS[name][1])]
+    line = str(lines[0] + 1) if lines else "missed"
+    sentence = finding_sentence(found.iloc[lines[0]].to_dict()) if lines else ""
+    title = name.replace("_", " ")
+    return {"spoiled": title, "word": str(verdict.word), "line": line, "what it says": sentence}
+
+
 def main() -> None:
     """Print how many trials are good, and which spoiled populations are named."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--only", choices=("fresh", "product", "spoiled"))
+    parser.add_argument("--store", action="store_true")
     options = parser.parse_args()
-    truth, begin = country(), time.process_time()
-    good = 0
-    for trial in range(options.trials):
-        sizes = HOUSEHOLDS, HOUSEHOLDS if trial % 2 else 4 * HOUSEHOLDS
-        pair = (fresh(truth, n, 2 * trial + k) for k, n in enumerate(sizes))
-        good += not len(compared(*pair))
-    seconds = (time.process_time() - begin) / max(options.trials, 1)
-    print(f"fresh samples: {good} of {options.trials} good, {seconds:.2f} processor seconds each")
-    survey, population = fresh(truth, HOUSEHOLDS, 77), fresh(truth, 4 * HOUSEHOLDS, 78)
-    named = {
-        name: is_named(compared(survey, spoiled(population, name)), words)
-        for name, (_, words) in SPOILERS.items()
+    truth = country()
+    words = {
+        "fresh": ("fresh samples", fresh_words),
+        "product": ("unedited run files", product_words),
     }
-    print(f"spoiled: {sum(named.values())} of {len(named)} named in the first five lines")
-    print("missed:", ", ".join(name for name, found in named.items() if not found) or "none")
+    for key, (title, of_trials) in words.items():
+        if options.only in (None, key):
+            row = word_row(title, of_trials(truth, options.trials))
+            store_if_asked("detector", key, pd.DataFrame([row]))
+    if options.only in (None, "spoiled"):
+        survey, population = fresh(truth, HOUSEHOLDS, 77), fresh(truth, 4 * HOUSEHOLDS, 78)
+        rows = [spoiled_row(survey, population, name) for name in SPOILERS]
+        store_if_asked("detector", "spoiled", pd.DataFrame(rows))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def assess_fit(
         variable with at most 20 levels. A number is cut into weighted fifths of the sample, zero
         apart.
     components : dict, optional
-        Total -> list of its parts; default those of the recipe, or of a table those that add up in
-        the survey.
+        Total -> list of its parts; default those of the recipe. Of a table the detector alone takes
+        those that add up in the survey.
 
     Returns
     -------

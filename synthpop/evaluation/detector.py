@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,28 @@ import pandas as pd
 from synthpop.conditional.rules.evaluate import broken_by
 from synthpop.conditional.rules.parse import parse_rule
 from synthpop.evaluation.household_rows import HouseholdRows
-from synthpop.evaluation.unseen import new_pairs
+from synthpop.evaluation.two_samples import (
+    Inside,
+    compared_cells,
+    deviate,
+    inside_rows,
+    mean_square_contingency,
+)
+from synthpop.evaluation.unseen import new_levels, new_pairs
 from synthpop.logic.learn import learn_rules, people_of
 from synthpop.microdata.frame.frames import as_numbers, has_numbers, is_number
 from synthpop.microdata.messages.text import number
+from synthpop.microdata.reading.kinds import are_seldom_equal, are_whole
 from synthpop.microdata.statistics.distances import effective_size
 from synthpop.profile.household_sums import word
-from synthpop.profile.reader import MOST_LEVELS, are_whole
+from synthpop.profile.reader import MOST_LEVELS
 
 MOST_HOUSEHOLDS = 20_000
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.995)
 MOST_STATES = 12  # of a column in a table of two
 HEAPS = {"age": (5, 10), "amount": (10, 100, 1000)}
-FEWEST, FEW_VALUES = 5.0, 30
+FEW_VALUES = 30
+UNSEEN = "not in the survey"
 FAR = 6.0  # of one cell of a table
 COLUMNS = ["kind", "variable", "given", "where", "sample", "population", "z", "size"]
 
@@ -46,14 +55,14 @@ class FindingLimits:
 
 KINDS: Mapping[str, FindingLimits] = {
     "level": FindingLimits(5.0, 0.02, 0.15),
-    "table": FindingLimits(6.0, 0.015, 0.15),
-    "stratum": FindingLimits(6.0, 0.04, 0.15),
-    "members": FindingLimits(6.0, 0.04, 0.2),
+    "table": FindingLimits(5.0, 0.015, 0.15),
+    "stratum": FindingLimits(4.5, 0.04, 0.15),
+    "members": FindingLimits(5.0, 0.04, 0.2),
     "sizes": FindingLimits(5.0, 0.02, 0.15),
     "heaping": FindingLimits(5.0, 0.03, 0.3),
     "rule": FindingLimits(4.0, 0.0005, 0.05),
     "copies": FindingLimits(5.0, 0.02, np.inf),
-    "new": FindingLimits(6.0, 0.02, 0.3),
+    "new": FindingLimits(5.0, 0.02, 0.3),
 }
 
 
@@ -137,7 +146,7 @@ def _coded(
         known = np.unique(values[np.isfinite(values)]) if values is not None else []
         if values is not None and not len(known):
             continue
-        if values is not None and (len(known) > FEW_VALUES or not are_whole(values)):
+        if values is not None and _are_amounts(values, len(known)):
             numbers.append(name)
             coder[name], labels[name] = _classes(values, name == age)
         elif column.nunique() <= MOST_LEVELS:
@@ -149,13 +158,18 @@ def _coded(
     return Sides(sample, population, coder, labels, tuple(numbers), age, codes)
 
 
+def _are_amounts(values: np.ndarray, n_distinct: int) -> bool:
+    return n_distinct > FEW_VALUES or not are_whole(values) or are_seldom_equal(values)
+
+
 def _classes(values: np.ndarray, is_age: bool) -> tuple[Any, tuple[str, ...]]:
     amounts = values[np.isfinite(values) & (values > 0)]
     low = float(np.nanmin(values))
     cuts = np.arange(5, 95, 5) if is_age else np.unique(np.quantile(amounts, SHARES)) if len(
         amounts) else np.zeros(0)  # fmt: skip
     limits = np.unique(np.concatenate([[0.0] if low < 0 else [], [0.0], cuts]))
-    texts = ["below 0", "0", *(f"above {x:g}" for x in limits)]
+    steps = [f"{number(a)} to {number(b)}" for a, b in pairwise(limits)]
+    texts = ["below 0", "0", *steps, f"above {number(limits[-1])}"]
 
     def code(column: pd.Series) -> np.ndarray:
         x = as_numbers(column)
@@ -179,66 +193,24 @@ def _levels_of(column: pd.Series) -> tuple[Any, tuple[str, ...]]:
         table = [position.get(text, len(position) + 1) for text in texts] + [len(position)]
         return np.array(table, dtype=np.int64)[own]
 
-    return code, (*position, "missing", "not in the survey")
+    return code, (*position, "missing", UNSEEN)
 
 
-# two samples, cell by cell
-
-
-def _compared(
-    sides: Sides,
-    cells: Sequence[np.ndarray],
-    n_cells: int,
-    rows: Sequence[np.ndarray] | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return shares of both sides and z for each cell; members of a household count together.
-
-    rows: of each side, where not all persons are counted
-    """
-    shares, sizes, pooled = [], [], []
-    for k, side in enumerate(sides.both):
-        at = np.arange(len(cells[k])) if rows is None else rows[k]
-        w = side.person_weights[at]
-        share = np.bincount(cells[k], w, n_cells) / max(w.sum(), 1e-300)
-        key = side.index[at] * n_cells + cells[k]
-        distinct, count = np.unique(key, return_counts=True)
-        squares = np.bincount(distinct % n_cells, count.astype(float) ** 2, n_cells)
-        plain = np.bincount(distinct % n_cells, count, n_cells)
-        shares.append(share)
-        sizes.append(effective_size(w) if len(w) else 1e-9)
-        pooled.append((squares, plain))
-    together = (pooled[0][0] + pooled[1][0]) / np.maximum(pooled[0][1] + pooled[1][1], 1)
-    n, m = sizes
-    mean = (shares[0] * n + shares[1] * m + 0.5 / max(n_cells, 1)) / (n + m + 0.5)
-    variance = mean * (1 - mean) * np.maximum(together, 1.0) * (1 / n + 1 / m)
-    z = (shares[1] - shares[0]) / np.sqrt(np.maximum(variance, 1e-300))
-    enough = mean * min(n, m) >= FEWEST * np.maximum(together, 1.0)
-    return shares[0], shares[1], np.where(enough, z, 0.0)
-
-
-def _within(q: np.ndarray, p: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return distances and z of the shares inside each row of a table, of the survey's size."""
-    row_q, row_p = q.sum(axis=1, keepdims=True), p.sum(axis=1, keepdims=True)
-    gap = p * np.divide(row_q, row_p, out=np.ones_like(row_p), where=row_p > 0) - q
-    error = np.divide(np.abs(p - q), np.abs(z), out=np.ones_like(z), where=z != 0)
-    return np.abs(gap), np.where(z != 0, gap / np.maximum(error, 1e-12), 0.0)
-
-
-def _whole(z: np.ndarray) -> float:
-    """Return how far the squares of z are from chance, in standard errors."""
-    used = z[z != 0]
-    if not len(used):
-        return 0.0
-    return float((np.sum(used**2) - len(used)) / np.sqrt(2 * len(used)))
+# one variable, and two
 
 
 def _levels(sides: Sides) -> Iterator[tuple[Any, ...]]:
     for name, codes in sides.codes.items():
         labels = sides.labels[name]
-        q, p, z = _compared(sides, codes, len(labels) + 1)
+        cells = compared_cells(sides.both, codes, len(labels) + 1)
+        q, p, z = cells.q.copy(), cells.p, cells.z.copy()
+        if labels[-1] == UNSEEN:  # as many of another sample as have a level that nobody else has
+            alone, new = new_levels(codes, sides.sample.index)
+            marked = compared_cells(sides.both, [alone.astype(np.int64), new.astype(np.int64)], 2)
+            q[len(labels) - 1], z[len(labels) - 1] = marked.q[1], max(marked.z[1], 0.0)
         for at in np.flatnonzero(np.abs(z) > 3):
             relative = abs(p[at] - q[at]) * max(1.0, min(0.1 / max(q[at], p[at]), 20.0))
-            yield "level", name, "", labels[at], q[at], p[at], abs(z[at]), relative
+            yield "level", name, "", labels[at], cells.q[at], p[at], abs(z[at]), relative
 
 
 def _few_states(codes: tuple[np.ndarray, np.ndarray], n: int) -> tuple[list[np.ndarray], int]:
@@ -252,31 +224,43 @@ def _few_states(codes: tuple[np.ndarray, np.ndarray], n: int) -> tuple[list[np.n
 
 def _tables(sides: Sides, strata: str | None) -> Iterator[tuple[Any, ...]]:
     few = {n: _few_states(c, len(sides.labels[n])) for n, c in sides.codes.items()}
-    of_stratum: list[np.ndarray] = []
-    distance: list[np.ndarray] = []
+    inside: list[Inside] = []
+    alike: list[float] = []
     for a, b in combinations(few, 2):
         (codes_a, n_a), (codes_b, n_b) = (few[b], few[a]) if b == strata else (few[a], few[b])
-        cells = [x * n_b + y for x, y in zip(codes_a, codes_b, strict=True)]
-        q, p, z = _compared(sides, cells, n_a * n_b)
-        q, p, z = (x.reshape(n_a, n_b) for x in (q, p, z))
-        used = z != 0
-        apart = float(np.abs(p - q)[used].sum() / 2)
-        chance = float((np.abs(p - q) / np.maximum(np.abs(z), 1e-9))[used].sum() / 2 * 0.8)
-        far = float(np.abs(p - q)[np.abs(z) > FAR].max(initial=0.0))
-        yield "table", a, b, "", 0.0, apart, _whole(z), max(apart - chance, far)
+        both = [x * n_b + y for x, y in zip(codes_a, codes_b, strict=True)]
+        cells = compared_cells(sides.both, both, n_a * n_b).shaped(n_a, n_b)
+        gap, used = np.abs(cells.p - cells.q), cells.z != 0
+        chance = float((gap / np.maximum(np.abs(cells.z), 1e-9))[used].sum() / 2 * 0.8)
+        far = float(gap[np.abs(cells.z) > FAR].max(initial=0.0))
+        size = max(cells.apart - chance, far)
+        yield "table", a, b, "", 0.0, cells.apart, cells.beyond, size
         if strata in (a, b):
-            gap, inside = _within(q, p, z)
-            of_stratum.append((inside**2 - 1) * used)
-            distance.append(gap * used)
-    if of_stratum and strata is not None:
-        rows = np.column_stack(of_stratum)
-        n = np.maximum((rows != 0).sum(axis=1), 1)
-        labels = [sides.labels[strata][k] for k in np.unique(sides.codes[strata][0])]
-        share = np.bincount(few[strata][0][0], minlength=len(rows)) / len(few[strata][0][0])
-        apart = np.column_stack(distance).sum(axis=1) / 2 / len(distance) / np.maximum(share, 1e-9)
-        for k in range(min(len(labels), len(rows))):
-            yield ("stratum", strata, "", labels[k], 0.0, apart[k],
-                   float(rows[k].sum() / np.sqrt(2 * n[k])), apart[k])  # fmt: skip
+            inside.append(inside_rows(sides.both, both, n_a, n_b))
+        else:
+            alike.append(mean_square_contingency(cells.mean, len(both[0])))
+    if inside and strata is not None:
+        yield from _strata(sides, strata, inside, sum(alike))
+
+
+def _strata(
+    sides: Sides, strata: str, inside: Sequence[Inside], alike: float
+) -> Iterator[tuple[Any, ...]]:
+    """Compare what is inside each stratum, all variables together.
+
+    Sums of squares of two variables have the covariance 2 phi^2: of variables that go together,
+    all say the same, and count less.
+
+    alike: sum of phi squared over all pairs of variables
+    """
+    labels = [sides.labels[strata][k] for k in np.unique(sides.codes[strata][0])]
+    squares = np.sum([one.squares for one in inside], axis=0)
+    degrees = np.sum([one.degrees for one in inside], axis=0)
+    apart = np.mean([one.apart for one in inside], axis=0)
+    for k in range(min(len(labels), len(squares))):
+        repeated = 1 + 2 * alike / max(degrees[k], 1e-9)
+        z = deviate(squares[k] / repeated, degrees[k] / repeated)
+        yield "stratum", strata, "", labels[k], 0.0, apart[k], z, apart[k]
 
 
 # households
@@ -294,25 +278,25 @@ def _members(sides: Sides) -> Iterator[tuple[Any, ...]]:
     for name, codes in sides.codes.items():
         few, n = _few_states(codes, len(sides.labels[name]))
         cells = [c[first] * n + c[row] for c, first, row in zip(few, firsts, rows, strict=True)]
-        q, p, z = _compared(sides, cells, n * n, rows)
-        apart = float(np.abs(p - q)[z != 0].sum() / 2)
-        yield "members", name, "", "", 0.0, apart, _whole(z), apart
+        crossed = compared_cells(sides.both, cells, n * n, rows)
+        yield "members", name, "", "", 0.0, crossed.apart, crossed.beyond, crossed.apart
     if sides.age is not None:
         gaps = []
         for side, first, row in zip(sides.both, firsts, rows, strict=True):
             age = as_numbers(side.frame[sides.age])
             gap = np.nan_to_num(age[first] - age[row])
             gaps.append(np.clip((gap + 60) // 4, 0, 40).astype(np.int64))
-        q, p, z = _compared(sides, gaps, 41, rows)
-        apart = float(np.abs(p - q)[z != 0].sum() / 2)
-        yield "members", sides.age, "", "gap", 0.0, apart, _whole(z), apart
+        of_gaps = compared_cells(sides.both, gaps, 41, rows)
+        yield ("members", sides.age, "", "gap", 0.0, of_gaps.apart, of_gaps.beyond,
+               of_gaps.apart)  # fmt: skip
 
 
 def _sizes(sides: Sides) -> Iterator[tuple[Any, ...]]:
     if not (sides.sample.sizes > 1).any():
         return
     codes = [np.minimum(side.sizes, 8)[side.index] for side in sides.both]
-    q, p, z = _compared(sides, codes, 9)
+    cells = compared_cells(sides.both, codes, 9)
+    q, p, z = cells.q, cells.p, cells.z
     for at in np.flatnonzero(np.abs(z) > 3):
         yield "sizes", "", "", str(at), q[at], p[at], abs(z[at]), abs(p[at] - q[at])
 
@@ -337,8 +321,9 @@ def _copies(sides: Sides) -> Iterator[tuple[Any, ...]]:
 def _new(sides: Sides) -> Iterator[tuple[Any, ...]]:
     """Persons with a pair of values that nobody else of the survey has."""
     marked = new_pairs(sides.codes, sides.sample.index)
-    q, p, z = _compared(sides, [rows.astype(np.int64) for rows in marked], 2)
-    yield "new", "", "", "", q[1], p[1], z[1], max(p[1] - q[1], 0.0)
+    cells = compared_cells(sides.both, [rows.astype(np.int64) for rows in marked], 2)
+    q, p = cells.q[1], cells.p[1]
+    yield "new", "", "", "", q, p, cells.z[1], max(p - q, 0.0)
 
 
 # numbers and rules
@@ -354,8 +339,9 @@ def _heaping(sides: Sides) -> Iterator[tuple[Any, ...]]:
                 continue
             on = [(np.mod(x[row], unit) == 0).astype(np.int64)
                   for x, row in zip(values, rows, strict=True)]  # fmt: skip
-            q, p, z = _compared(sides, on, 2, rows)
-            yield "heaping", name, "", number(unit), q[1], p[1], abs(z[1]), abs(p[1] - q[1])
+            cells = compared_cells(sides.both, on, 2, rows)
+            q, p, z = cells.q[1], cells.p[1], abs(cells.z[1])
+            yield "heaping", name, "", number(unit), q, p, z, abs(p - q)
 
 
 def _rules(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from synthpop.microdata.frame.frames import as_numbers
 from synthpop.microdata.reading.columns import ColumnReader
 from synthpop.microdata.reading.households import relation_column
 from synthpop.microdata.statistics.distances import effective_size
+from synthpop.profile.profile import profile_survey
 
 MOST_COUNTED_LEVELS = 12
 MOST_PERSONS = 100_000
@@ -64,8 +65,19 @@ def _detector(
         age=age if age in request.plan.grids else None,
         relation=relation,
         strata=request.strata if request.strata in columns else None,
-        totals=request.components,
+        totals=request.components or _sums_of_survey(request, columns),
     )  # fmt: skip
+
+
+def _sums_of_survey(request: FitRequest, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the totals that add up in the survey, where no recipe says which do."""
+    if request.source.recipe:
+        return {}
+    known = request.survey.roles.named()
+    names = dict.fromkeys([*known.values(), *columns])
+    frame = request.survey.frame
+    found = profile_survey(frame[[name for name in names if name in frame.columns]], known=known)
+    return {t: p for t, p in found.totals.items() if {t, *p} <= set(columns)}
 
 
 def _sides(request: FitRequest) -> tuple[HouseholdRows, HouseholdRows]:

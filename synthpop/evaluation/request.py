@@ -19,6 +19,7 @@ from synthpop.microdata.frame.dataset import Field
 from synthpop.microdata.frame.frames import as_numbers, has_numbers, listed_names
 from synthpop.microdata.messages.errors import Faults, InputError, did_you_mean
 from synthpop.microdata.messages.message import message
+from synthpop.microdata.reading.kinds import are_seldom_equal
 from synthpop.microdata.roles.survey import Survey, as_survey
 from synthpop.microdata.statistics.distances import effective_size
 from synthpop.microdata.statistics.weighted import mean
@@ -255,7 +256,8 @@ def _is_factor(values: pd.Series, field: Field | None) -> bool:
         return True
     numbers = as_numbers(values)
     distinct = np.unique(numbers[~np.isnan(numbers)])
-    return 0 < len(distinct) <= FEW_VALUES and bool(np.all(distinct == np.rint(distinct)))
+    few = 0 < len(distinct) <= FEW_VALUES and bool(np.all(distinct == np.rint(distinct)))
+    return few and not are_seldom_equal(numbers)
 
 
 def _check_numbers(source: PopulationChunks, numbers: Sequence[str]) -> None:

@@ -36,12 +36,19 @@ def new_pairs(
     for a, b in combinations(sides, 2):
         width = 1 + max(int(side.max(initial=-1)) for side in b)
         of_survey, of_population = (x * width + y for x, y in zip(a, b, strict=True))
-        first, last = (
-            np.full(1 + max(int(side.max(initial=-1)) for side in (of_survey, of_population)), -1)
-            for _ in range(2)
-        )
-        first[of_survey[::-1]] = household[::-1]
-        last[of_survey] = household
-        alone |= (first == last)[of_survey]
-        new |= last[of_population] < 0
+        pair = new_levels((of_survey, of_population), household)
+        alone |= pair[0]
+        new |= pair[1]
     return alone, new
+
+
+def new_levels(
+    codes: tuple[np.ndarray, np.ndarray], household: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return who has a level that no other household of the survey has, on both sides."""
+    of_survey, of_population = codes
+    n_codes = 1 + max(int(side.max(initial=-1)) for side in codes)
+    first, last = (np.full(n_codes, -1) for _ in range(2))
+    first[of_survey[::-1]] = household[::-1]
+    last[of_survey] = household
+    return (first == last)[of_survey], last[of_population] < 0

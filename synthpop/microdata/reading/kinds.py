@@ -9,6 +9,7 @@ from synthpop.microdata.frame.frames import as_numbers, is_date, is_number
 from synthpop.microdata.messages.parameters import LARGEST
 
 FEW_NUMBERS = 30
+FEWEST_AMOUNTS = 5
 OLDEST, FEWEST_AGES = 125, 20
 FEWEST_YEARS, ENOUGH_FOR_YEARS = 40, 400  # distinct whole ages, of so many persons
 OLD_AT_LEAST, YOUNG_AT_MOST, MOST_OF_AN_AGE = 70, 18, 0.06  # of ages that no name tells
@@ -60,6 +61,21 @@ def are_years(values: np.ndarray | None) -> bool:
     in_steps = len(known) > 1 and np.gcd.reduce(np.diff(known).astype(np.int64)) > 1
     few = len(values) >= ENOUGH_FOR_YEARS and len(known) < FEWEST_YEARS
     return not (few or in_steps or known[-1] < FEWEST_AGES)
+
+
+def are_seldom_equal(values: np.ndarray) -> bool:
+    """Whether hardly two persons share a number other than the commonest: amounts of a few.
+
+    Examples
+    --------
+    >>> are_seldom_equal(np.array([0, 0, 0, 830, 1215, 1460, 2311, 5020.0]))
+    True
+    >>> are_seldom_equal(np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 4.0]))
+    False
+    """
+    counts = np.unique(values[np.isfinite(values)], return_counts=True)[1]
+    others = np.delete(counts, np.argmax(counts)) if len(counts) else counts
+    return len(others) >= FEWEST_AMOUNTS and len(others) > others.sum() / 2
 
 
 def look_like_codes(values: np.ndarray) -> bool:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2, norm
 
-from benchmarks.detector import SPOILERS, compared, compared_all, country, fresh, is_named, spoiled
+from benchmarks.detector import (
+    SPOILERS,
+    compared,
+    compared_all,
+    country,
+    fresh,
+    is_named,
+    rows_of,
+    spoiled,
+)
 from synthpop import Survey, assess_fit
+from synthpop.evaluation.detector import detect, findings
+from synthpop.evaluation.two_samples import deviate
 
 QUICK = (
     "incomes_shuffled_in_regions", "partners_torn", "region_replaced", "ages_heaped",
@@ -32,6 +45,47 @@ def population(truth: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize("seed", range(3))
 def test_fresh_samples_are_good(truth: pd.DataFrame, seed: int) -> None:
     assert not len(compared(fresh(truth, 1_500, seed), fresh(truth, 3_000, 100 + seed)))
+
+
+@pytest.mark.parametrize("seed", [2, 16])
+def test_amounts_of_a_few_persons_alarm_in_no_small_sample(truth: pd.DataFrame, seed: int) -> None:
+    """A component of 25 persons has no value twice: values that nobody has are to be expected."""
+    pair = fresh(truth, 800, seed), fresh(truth, 800, seed + 1)
+    assert not len(compared(*pair))
+
+
+def test_rare_levels_that_nobody_has_are_to_be_expected() -> None:
+    """Of 60 codes a sample of 120 lacks some that another has; a level of its own is found."""
+    rng = np.random.default_rng(1)
+    codes = [f"c{k}" for k in range(60)]
+    shares = 1 / np.arange(1, 61)
+    survey, other = (
+        pd.DataFrame({"db030": range(n), "code": rng.choice(codes, n, p=shares / shares.sum())})
+        for n in (120, 2_000)
+    )
+
+    def unseen(people: pd.DataFrame) -> pd.DataFrame:
+        found = findings(detect(rows_of(survey), rows_of(people), ["code"]))
+        return found[found["where"] == "not in the survey"]
+
+    assert not other["code"].isin(survey["code"]).all()
+    assert not len(unseen(other))
+    assert len(unseen(other.assign(code=other["code"].where(other.index % 2 == 0, "new"))))
+
+
+def test_deviates_are_those_of_chi_square() -> None:
+    """Wilson and Hilferty's approximation beside exact tails."""
+    for degrees in (1, 4, 30, 150):
+        for squares in (degrees * 1.5, degrees + 20.0):
+            exact = norm.isf(chi2.sf(squares, degrees))
+            assert deviate(squares, degrees) == pytest.approx(exact, rel=0.1)
+
+
+def test_sums_of_a_table_are_compared_without_being_named(survey, population) -> None:
+    """A table has no recipe: the totals that add up in the survey are found."""
+    source = Survey(survey.assign(w=20.0), weight="w", household="db030", strata="db040")
+    found = assess_fit(source, spoiled(population, "sums_broken")).verdict().findings
+    assert found["variable"].str.endswith("= netIncome").any()
 
 
 @pytest.mark.parametrize("name", QUICK)
