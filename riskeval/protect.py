@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from riskeval.protection.noise import add_noise as add_noise
     from riskeval.protection.pram import pram as pram
     from riskeval.protection.pram_matrix import estimate_counts as estimate_counts
+    from riskeval.protection.pseudonyms import pseudonymise as pseudonymise
     from riskeval.protection.rank_swap import rank_swap as rank_swap
     from riskeval.protection.recode import global_recode as global_recode
     from riskeval.protection.recode_values import recode_values as recode_values

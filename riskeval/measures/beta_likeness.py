@@ -154,13 +154,21 @@ class Gains:
 
 
 def group_gains(
-    table: KeyTable, sensitive: Codes, missing: str, values: Sequence[Any] | None
+    table: KeyTable,
+    sensitive: Codes,
+    missing: str,
+    values: Sequence[Any] | None,
+    whole: np.ndarray | None = None,
 ) -> Gains:
-    """Shares and gains of sensitive values in the group of each record; `values` are watched."""
+    """Shares and gains of sensitive values in the group of each record; `values` are watched.
+
+    whole: sensitive codes of the file, where the table has a part of it
+    """
     from riskeval.kernels.diversity import group_gain
 
     codes, levels = sensitive
-    counts = np.bincount(codes[codes >= 0], minlength=max(len(levels), 1))
+    whole = codes if whole is None else whole
+    counts = np.bincount(whole[whole >= 0], minlength=max(len(levels), 1))
     q = counts / max(counts.sum(), 1)
     watched = np.ones(len(q), dtype=bool)
     if values is not None:

@@ -193,7 +193,7 @@ def _scale_notes(frame: pd.DataFrame, kinds: Mapping[str, str], distance: Any) -
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Distance:
+class GroupDistance:
     """Distance of groups from the file, for one variable and one kind of distance."""
 
     codes: np.ndarray
@@ -202,6 +202,7 @@ class _Distance:
     node_of: np.ndarray | None
 
     def __call__(self, segments: Segments) -> np.ndarray:
+        """Return the distance of each group."""
         from riskeval.kernels.diversity import group_ordered_distance, group_tree_distance
 
         distances = np.zeros(len(segments.cells))
@@ -216,7 +217,7 @@ class _Distance:
         return distances
 
 
-def distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarchy) -> _Distance:
+def distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarchy) -> GroupDistance:
     """Drop levels that no record has, then set up the distance."""
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     present = np.flatnonzero(counts)
@@ -239,7 +240,7 @@ def distance_of(codes: np.ndarray, levels: tuple[Any, ...], kind: str | Hierarch
             above = [tuple(path[h:]) for path in paths]  # a node is its way to the root
             numbers = {node: i for i, node in enumerate(dict.fromkeys(above))}
             node_of[h, : len(above)] = [numbers[node] for node in above]
-    return _Distance(position[codes], n, q, node_of)
+    return GroupDistance(position[codes], n, q, node_of)
 
 
 def _distances(

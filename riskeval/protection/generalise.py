@@ -15,7 +15,7 @@ from riskeval.protection.hierarchies import Hierarchy, plain_levels, read_hierar
 from riskeval.protection.household.layer import Households, read_household_keys, read_households
 from riskeval.protection.household.tables import make_up_of
 from riskeval.protection.lattice import LatticeSearch, Node
-from riskeval.protection.read_back import read_back, records_below
+from riskeval.protection.read_back import known_codes, read_back, records_below
 from riskeval.protection.result import (
     Protected,
     categorical_column,
@@ -23,6 +23,7 @@ from riskeval.protection.result import (
     protected,
     suppress_cells,
 )
+from riskeval.protection.targets import read_constraints
 from riskeval.recovery.result import Recovery
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, encode_keys
@@ -48,6 +49,7 @@ def minimal_generalization(
     node: Mapping[str, int] | None = None,
     household: str | None = None,
     household_keys: Sequence[str] = (),
+    targets: Mapping[str, float] | None = None,
 ) -> Protected:
     """Generalise columns along hierarchies, as little as k-anonymity allows.
 
@@ -76,6 +78,10 @@ def minimal_generalization(
     household_keys : sequence of str
         What an intruder knows of a whole household, among the keys: the values of all members (as
         a set in which equal members count). Every household must then have that of at least k.
+    targets : mapping, optional
+        What every group must hold beside k, as in `local_suppression`: ``{"distinct_l: ill": 2}``.
+        Records of groups that fail count for `suppression_limit`; the records that lost their keys
+        are a group too when the result is counted.
 
     Returns
     -------
@@ -84,7 +90,9 @@ def minimal_generalization(
         their own and stay missing, except under "*". ``details``: ``node`` (column -> level),
         ``minimal_nodes`` (all of them), ``suppressed`` (records), ``precision``, ``counted``
         (nodes whose groups were counted), ``recovery`` (what `riskeval.recover` reads back of the
-        suppressed records; None where there are none). Nothing is drawn at random.
+        suppressed records; None where there are none), ``targets`` (records that fail each after
+        what is read back is filled in; those missed are `unmet`, with which the summary begins).
+        Nothing is drawn at random.
 
     Raises
     ------
@@ -100,7 +108,9 @@ def minimal_generalization(
     smaller groups and no node below it does (Samarati 2001, doi:10.1109/69.971193). The search is
     that of Incognito (LeFevre et al. 2005, doi:10.1145/1066157.1066164): nodes over few keys
     first, since what fails there fails with more keys; bottom up, since everything above a node
-    that holds, holds.
+    that holds, holds. With `suppression_limit` or households this is not so of targets of entropy,
+    closeness and likeness: every node is counted then, and a minimal one holds while none directly
+    below it does.
 
     Examples
     --------
@@ -118,9 +128,12 @@ def minimal_generalization(
     homes = read_households(faults, file)
     names = [sequence.name for sequence in sequences]
     household_names = read_household_keys(faults, household_keys, names, household)
+    constraints = read_constraints(faults, file, names, targets)
     faults.raise_if_any()
     by_household = tuple(names.index(name) for name in household_names)
-    search = LatticeSearch(sequences, k, suppression_limit, homes.clusters, by_household)
+    search = LatticeSearch(
+        sequences, k, suppression_limit, homes.clusters, by_household, constraints
+    )
     minimal = search.minimal_nodes()
     attempts = _attempts(frame, search, _candidates(search, minimal, names, node), homes)
     attempt = _withstanding(attempts, k)
@@ -132,7 +145,7 @@ def minimal_generalization(
         if levels in minimal
         else message("no minimal node")
     )
-    return protected(
+    result = protected(
         frame,
         released,
         names,
@@ -171,6 +184,8 @@ def minimal_generalization(
             "counted": search.counted,
         },
     )
+    before = file.coded(names).codes
+    return constraints.verified(result, before, known_codes(released, names, attempt.recovery))
 
 
 @same_library
@@ -260,7 +275,7 @@ class _Attempt:
     data: pd.DataFrame
     recovery: Recovery | None
     notes: list[str]
-    below: int  # records below k once what they lost is read back
+    below: int  # records below k, or that fail a target, once what they lost is read back
 
 
 def _withstanding(attempts: Iterator[_Attempt], k: int) -> _Attempt:
@@ -272,8 +287,8 @@ def _withstanding(attempts: Iterator[_Attempt], k: int) -> _Attempt:
     if attempt.below or not n_passed:
         return first
     note = message(
-        "{n_passed} of higher precision would leave records below {k} once what they "
-        "suppress is recovered.",
+        "{n_passed} of higher precision would leave records below {k}, or targets missed, once "
+        "what they suppress is recovered.",
         n_passed=plural(n_passed, "node"),
         k=k,
     )
@@ -296,6 +311,9 @@ def _attempts(
             continue
         recovery, notes = read_back(frame, released, names, homes, search.k)
         below = records_below(recovery) if recovery.n_right else 0
+        if search.constraints is not None:
+            known = known_codes(released, names, recovery)
+            below = max(below, int(search.constraints.any_failing(known).sum()))
         yield _Attempt(node, small, released, recovery, notes, below)
 
 

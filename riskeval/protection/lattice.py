@@ -8,6 +8,7 @@ import numpy as np
 
 from riskeval.protection.hierarchies import Hierarchy
 from riskeval.protection.household.tables import make_up_of
+from riskeval.protection.targets import Constraints
 from synthpop.microdata.frame.codes import cell_ids, first_rows
 
 Node = tuple[int, ...]
@@ -19,14 +20,21 @@ class LatticeSearch:
     k, limit: records (or households) of a group, and records that may be in smaller ones
     home: household of each record, int64, shape (n,), or None where no column names them
     household_keys: keys of which an intruder knows the values of all members
+    constraints: what else must hold for every group
     """
 
     def __init__(
-        self, sequences: list[Hierarchy], k: int, limit: int, home: np.ndarray | None = None,
+        self,
+        sequences: list[Hierarchy],
+        k: int,
+        limit: int,
+        home: np.ndarray | None = None,
         household_keys: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
+        constraints: Constraints | None = None,
+    ) -> None:
         self.sequences, self.k, self.limit = sequences, k, limit
         self.home, self.household_keys = home, household_keys
+        self.constraints = constraints or None
         base = np.column_stack([sequence.codes[0] for sequence in sequences])
         self.cell, n_cells = cell_ids(base)
         self.sizes = np.bincount(self.cell, minlength=n_cells)
@@ -43,16 +51,27 @@ class LatticeSearch:
     def below(self, keys: tuple[int, ...], node: Node) -> int:
         """Records in groups smaller than k."""
         self.counted += 1
-        if self.home is not None:
-            return int(self._small_households(keys, node, self.home).sum())
+        if self.home is not None or self.constraints is not None:
+            return int(self._small(keys, node).sum())
         _, sizes = self.groups(keys, node)
         return int(sizes[sizes < self.k].sum())
+
+    @property
+    def rising(self) -> bool:
+        """Whether everything above a node that holds, holds; else every node is counted.
+
+        A mixture of groups is as diverse and as close as its parts are on average, not as the best
+        of them: where a part may fail (and is suppressed), joining it with others can fail more.
+        """
+        if self.constraints is None or self.constraints.counted:
+            return True
+        return self.limit == 0 and self.home is None
 
     def minimal_nodes(self) -> list[Node]:
         """All minimal nodes, by the levels of the first key, the second, ..."""
         m = len(self.sequences)
         holds: dict[tuple[int, ...], dict[Node, bool]] = {}
-        for size in range(1, m + 1):
+        for size in range(1 if self.rising else m, m + 1):
             for keys in combinations(range(m), size):
                 holds[keys] = self._subset(keys, holds)
         table = holds[tuple(range(m))]
@@ -68,7 +87,9 @@ class LatticeSearch:
         result: dict[Node, bool] = {}
         spans = [range(self.sequences[j].top + 1) for j in keys]
         for node in product(*spans):
-            if any(result[lower] for lower in below_node(node)):
+            if not self.rising:
+                result[node] = self.below(keys, node) <= self.limit
+            elif any(result[lower] for lower in below_node(node)):
                 result[node] = True
             elif len(keys) > 1 and not all(
                 holds[keys[:i] + keys[i + 1 :]][node[:i] + node[i + 1 :]] for i in range(len(keys))
@@ -79,12 +100,19 @@ class LatticeSearch:
         return result
 
     def small_records(self, node: Node) -> np.ndarray:
-        """Records in groups smaller than k at a node, bool, shape (n,)."""
-        keys = tuple(range(len(node)))
+        """Records in groups that are too small or fail a target, bool, shape (n,)."""
+        return self._small(tuple(range(len(node))), node)
+
+    def _small(self, keys: tuple[int, ...], node: Node) -> np.ndarray:
         if self.home is not None:
             return self._small_households(keys, node, self.home)
         ids, sizes = self.groups(keys, node)
-        return np.asarray((sizes[ids] < self.k)[self.cell])
+        small = (sizes[ids] < self.k)[self.cell]
+        return (
+            small
+            if self.constraints is None
+            else small | self.constraints.groups_fail(ids[self.cell])
+        )
 
     def _small_households(self, keys: tuple[int, ...], node: Node, home: np.ndarray) -> np.ndarray:
         """Records of households that lose their keys, until all groups left have k households."""
@@ -96,6 +124,10 @@ class LatticeSearch:
             not_emptied = pairs[~emptied[pairs[:, 1]]]
             n_homes = np.bincount(not_emptied[:, 0], minlength=len(sizes))
             small = not_emptied[n_homes[not_emptied[:, 0]] < self.k, 1]
+            if self.constraints is not None:
+                rows = np.flatnonzero(~emptied[home])
+                fails = self.constraints.groups_fail(ids[self.cell[rows]], rows)
+                small = np.append(small, home[rows[fails]])
             n_alike = np.bincount(make_up, ~emptied)
             rare = np.flatnonzero(~emptied & (n_alike[make_up] < self.k))
             if not len(small) and not (self.household_keys and len(rare)):

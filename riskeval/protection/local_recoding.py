@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.hierarchies import Hierarchy, read_hierarchy
 from riskeval.protection.household.layer import Households, read_household_keys, read_households
 from riskeval.protection.household.tables import make_up_of, widen
-from riskeval.protection.near_records import matched_groups
-from riskeval.protection.read_back import read_back, withstanding
+from riskeval.protection.near_records import joined_groups, matched_groups
+from riskeval.protection.read_back import known_codes, read_back, withstanding
 from riskeval.protection.result import Protected, categorical_column, protected, suppress_cells
 from riskeval.protection.suppression.plan import read_ranks
+from riskeval.protection.targets import Constraints, read_constraints
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.frame.codes import cell_ids, extremes
 from synthpop.microdata.frame.native import same_library
@@ -37,6 +39,7 @@ def local_recoding(
     household: str | None = None,
     household_variables: Sequence[str] = (),
     household_keys: Sequence[str] = (),
+    targets: Mapping[str, float] | None = None,
 ) -> Protected:
     """Match rare records with near ones; a group gets the finest values that its records share.
 
@@ -65,6 +68,9 @@ def local_recoding(
         What an intruder knows of a whole household, among the keys: first rare households are
         matched with near ones of their size, so that each has the values of all members of at
         least k (as a set in which equal members count), then persons.
+    targets : mapping, optional
+        What every group must hold beside k, as in `local_suppression`: ``{"distinct_l: ill": 2}``.
+        Groups that fail are matched with near records of others, as few as are needed.
 
     Returns
     -------
@@ -74,8 +80,9 @@ def local_recoding(
         ``recoded_groups``, ``cost`` (differences, weighted by importance) and ``recovery`` (what
         ``riskeval.recover`` reads back). With a household, where records are below k once what
         became missing is read back, this is shown again and other keys become missing, as in
-        `local_suppression`; the summary says so, and for how many records nothing helps. Nothing
-        is drawn at random.
+        `local_suppression`; the summary says so, and for how many records nothing helps.
+        ``targets`` are the records that fail each after what can be read back is filled in.
+        Nothing is drawn at random.
 
     Raises
     ------
@@ -108,11 +115,12 @@ def local_recoding(
         ranks = read_ranks(faults, names, importance)
     homes = read_households(faults, file, names, declared=household_variables)
     known = read_household_keys(faults, household_keys, names, household)
+    constraints = read_constraints(faults, file, names, targets)
     faults.raise_if_any()
     weight = (1 + ranks.max(initial=1) - ranks).astype(np.float64)
     # 2. Match the records that have fewer than k equals, and recode each group
     columns = [names.index(name) for name in known]
-    levels, cost = _recoded_levels(sequences, k, weight, homes, columns)
+    levels, cost = _recoded_levels(sequences, k, weight, homes, columns, constraints)
     released = frame.copy(deep=False)
     for j, sequence in enumerate(sequences):
         released[sequence.name] = _recoded(frame[sequence.name], sequence, levels[:, j])
@@ -140,13 +148,18 @@ def local_recoding(
     if household is None:
         recovery, sentences = read_back(frame, released, names, homes, int(k))
     else:
-        released, recovery, sentences = withstanding(frame, released, names, homes, int(k))
+        recoded = released
+        released, recovery, sentences = withstanding(
+            frame, released, names, homes, int(k), constraints
+        )
+        if released is not recoded:  # with holes that others need not be like
+            constraints = replace(constraints, missing="visible")
     notes += [*sentences, *homes.notes()]
     details: dict[str, object] = {
         "group": group, "recoded_groups": len(groups), "cost": cost, "recovery": recovery,
     }  # fmt: skip
     plain = None if importance is None else dict(zip(names, map(int, ranks), strict=True))
-    return protected(
+    result = protected(
         frame, released, names, method="local_recoding",
         parameters={
             "keys": names, "k": int(k), "hierarchies": dict(hierarchies or {}) or None,
@@ -155,15 +168,22 @@ def local_recoding(
         },
         notes=notes, details=details,
     )  # fmt: skip
+    before = file.coded(names).codes
+    return constraints.verified(result, before, known_codes(released, names, recovery))
 
 
 def _recoded_levels(
-    sequences: Sequence[Hierarchy], k: int, weight: np.ndarray, homes: Households,
+    sequences: Sequence[Hierarchy],
+    k: int,
+    weight: np.ndarray,
+    homes: Households,
     known: Sequence[int],
-) -> tuple[np.ndarray, float]:  # fmt: skip
+    constraints: Constraints,
+) -> tuple[np.ndarray, float]:
     """Level of each key of each record, int64, shape (n, m), and what the groups cost.
 
-    Recoding all members of a household can make others rare, who are matched in turn.
+    Recoding all members of a household can make others rare, who are matched in turn; groups that
+    fail a target are joined with records of others.
     """
     levels = np.zeros((len(homes.number), len(sequences)), dtype=np.int64)
     cost = 0.0
@@ -175,6 +195,11 @@ def _recoded_levels(
         group, price = matched_groups(_coded(sequences, raised), homes.number, k, weight)
         cost += price
         raised = _levels(sequences, group, raised, homes)
+        if constraints:
+            coded = _coded(sequences, raised)
+            group, price = joined_groups(coded, homes.number, k, weight, constraints)
+            cost += price
+            raised = _levels(sequences, group, raised, homes)
         if np.array_equal(raised, levels):
             return levels, cost
         levels = raised

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from riskeval.protection.aggregating import group_levels, group_sizes, group_values, squares_lost
+from riskeval.protection.amount_targets import AMOUNT_TARGETS, Strength, read_amount_targets
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod, roles_named
-from riskeval.protection.household.groups import household_note, with_households
-from riskeval.protection.household.once import ONE_BY_ONE, read_layer, with_known
+from riskeval.protection.household.groups import household_note, joined_until, with_households
+from riskeval.protection.household.once import ONE_BY_ONE, NumbersLayer, read_layer, with_known
 from riskeval.protection.methods import (
     AGGREGATES,
     GROUPINGS,
@@ -38,7 +41,7 @@ from riskeval.protection.result import Protected, categorical_column, protected
 from riskeval.recovery.columns import names_of
 from riskeval.shared.files import read_secret
 from synthpop.microdata.frame.checks import check_columns, check_weights
-from synthpop.microdata.frame.codes import encode
+from synthpop.microdata.frame.codes import encode, encode_keys
 from synthpop.microdata.frame.frames import as_names, as_numbers, is_number, numbers
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults
@@ -46,6 +49,9 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import read_method
 from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.roles.microdata import Microdata, as_file
+
+if TYPE_CHECKING:
+    from riskeval.protection.targets import Constraints
 
 DRAWING = ("robust-pca", "mahalanobis", "cluster", "gower")
 PARAMETERS = {"k": Whole(1), "integers": INTEGERS}
@@ -79,6 +85,7 @@ def microaggregate(
     household_keys: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
     keep_signs: Sequence[str] = (),
+    targets: Mapping[str, float] | None = None,
     seed: int | None = None,
 ) -> Protected:
     """Put similar records into groups of at least k and give each group one value per variable.
@@ -140,7 +147,7 @@ def microaggregate(
         ``details``: ``groups`` (group of each record, -1 for none; one column per variable for the
         methods that take each for itself), ``group_sizes`` (number of groups by size),
         ``information_loss`` (100 SSE / SST on standardised variables, records without missing
-        values).
+        values), ``targets`` (records that fail each, counted on the released values).
 
     Raises
     ------
@@ -185,6 +192,12 @@ def microaggregate(
     layer = with_known(faults, layer, household_keys, k, grouping)
     check_strata(faults, frame, strata)
     _check_columns(faults, frame, names, grouping, weights)
+    of_amounts = {name: x for name, x in (targets or {}).items() if name in AMOUNT_TARGETS}
+    of_groups = {name: x for name, x in (targets or {}).items() if name not in AMOUNT_TARGETS}
+    constraints = _read_targets(faults, file, names, of_groups, layer, grouping)
+    wanted = read_amount_targets(faults, frame, names, of_amounts)
+    if of_amounts and any(name in frame and not is_number(frame[name]) for name in names):
+        faults.add("targets", f"{', '.join(of_amounts)}: of numbers only", hint="Leave them out.")
     if isinstance(grouping, GowerGroups) and layer.asks:
         faults.add("household, components, keep_signs", "are not for method 'gower'")
     faults.raise_if_any()
@@ -192,16 +205,55 @@ def microaggregate(
     assert average is not None
     drawn = streams.seed if grouping.type in DRAWING else None
     parameters = {
-        "k": int(k), "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
+        "method": grouping.plain(), "strata": strata, "aggregate": average.plain(),
         "weights": weights, "integers": integers, "keep_signs": list(layer.keep_signs),
         "seed": drawn,
     }  # fmt: skip
 
-    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        job = Job(tuple(some), int(k), grouping, average, streams)
-        return _grouped(table, members, {"variables": some, **parameters}, job)
+    def at(size: float) -> Protected:
+        k = int(size)
 
-    return layer.run(run)
+        def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+            job = Job(tuple(some), k, grouping, average, streams)
+            if constraints:
+                once = members is None and layer.homes.column is not None  # a row per household
+                job.fails = partial(_fails, constraints, layer.homes.number if once else None)
+            return _grouped(table, members, {"variables": some, "k": k, **parameters}, job)
+
+        result = replace(layer, k=k).run(run)
+        before, after = (encode_keys(one, list(names)).codes for one in (frame, result.data))
+        return constraints.verified(result, before, after)
+
+    if not wanted:
+        return at(k)
+    return wanted.weakest(at, Strength("k", k, max(len(frame) // 2, k + 1), whole=True))
+
+
+def _read_targets(
+    faults: Faults,
+    file: Microdata,
+    names: Sequence[str],
+    targets: Mapping[str, float] | None,
+    layer: NumbersLayer,
+    grouping: GroupingMethod | None,
+) -> Constraints:
+    """Return what must hold for records that share their values, as far as they have them."""
+    from riskeval.protection.targets import read_constraints
+
+    constraints = read_constraints(faults, file, names, targets)
+    if constraints and grouping is not None and grouping.type in ONE_BY_ONE:
+        what = f"need groups of all variables, which {grouping.type!r} does not make"
+        faults.add("targets", what, hint="Take method='mdav'.")
+    if constraints and layer.household_keys:
+        faults.add("targets", "are not for household_keys", hint="Give one of the two.")
+    return replace(constraints, missing="visible")
+
+
+def _fails(constraints: Constraints, number: np.ndarray | None, groups: np.ndarray) -> np.ndarray:
+    """Rows in a group that fails a target; number: household of each record, of a row each."""
+    if number is None:
+        return constraints.groups_fail(groups)
+    return np.bincount(number[constraints.groups_fail(groups[number])], minlength=len(groups)) > 0
 
 
 def _file_for(
@@ -286,6 +338,8 @@ def _grouped(
         joined = group_all(frame, values, ids, job)
         if members is not None:
             joined = with_households(values, joined, members, ids, job.k)
+        if job.fails is not None:
+            joined = joined_until(_places(frame, values, job), joined, ids, job.fails)
         shown, groups = joined, joined[:, None]
     loss = _filled(frame, released, values, groups, job, parameters["integers"])
     in_households = [] if members is None else [household_note(groups, members, job.k)]
@@ -305,6 +359,16 @@ def _grouped(
         ],
         details={"groups": shown, "group_sizes": group_sizes(groups), "information_loss": loss},
     )
+
+
+def _places(frame: pd.DataFrame, values: np.ndarray, job: Job) -> np.ndarray:
+    """Numbers and ordered codes, and for each level of other columns whether it is there."""
+    columns = []
+    for j, name in enumerate(job.names):
+        nominal = job.method == "gower" and not (is_number(frame[name]) or is_ordered(frame[name]))
+        levels = np.unique(values[:, j]) if nominal else ()
+        columns += [values[:, j] == level for level in levels] if nominal else [values[:, j]]
+    return np.column_stack(columns).astype(np.float64)
 
 
 def _filled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,9 @@ import pandas as pd
 
 from riskeval.protection.entry import ProtectionMethod, roles_named
 from riskeval.protection.household.layer import Households, read_households
+from riskeval.protection.read_back import known_codes
 from riskeval.protection.result import Protected, categorical_column, protected
+from riskeval.protection.targets import Constraints, read_constraints
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.frame.native import same_library
 from synthpop.microdata.messages.errors import Faults, GuaranteeError
@@ -20,10 +22,17 @@ from synthpop.microdata.messages.parameters import Whole, check
 from synthpop.microdata.messages.text import plural
 from synthpop.microdata.roles.microdata import as_file
 
+Holds = Callable[[np.ndarray, np.ndarray], bool]
+
 
 @same_library
 def mondrian(
-    data: Any, keys: Sequence[str] | None = None, *, k: int, household: str | None = None
+    data: Any,
+    keys: Sequence[str] | None = None,
+    *,
+    k: int,
+    household: str | None = None,
+    targets: Mapping[str, float] | None = None,
 ) -> Protected:
     """Cut the file into regions of at least k records and give each region one value a key.
 
@@ -38,6 +47,9 @@ def mondrian(
     household : str, optional
         Column of household ids. Keys that are the same for all members are cut first, into regions
         of at least k households, so that members stay alike; the other keys then within these.
+    targets : mapping, optional
+        What every region must hold beside k, as in `local_suppression`: ``{"t: income": 0.2}``. A
+        cut is made only where both parts do.
 
     Returns
     -------
@@ -47,8 +59,8 @@ def mondrian(
         missing value comes before all others in the order: a region that has some says "or
         missing", a region of missing values only stays missing. A key that is nowhere
         generalised is left alone, with its type. ``details``: ``region`` (int array, shape (n,)),
-        ``n_regions``, ``discernibility`` (sum of squared region sizes). Nothing is drawn at
-        random.
+        ``n_regions``, ``discernibility`` (sum of squared region sizes), ``targets`` (records that
+        fail each, counted on the released values). Nothing is drawn at random.
 
     Raises
     ------
@@ -77,11 +89,12 @@ def mondrian(
     if Whole(1).allows(k) and len(homes) < k:
         what = f"is {k}, the file has {plural(len(homes), homes.unit)}"
         faults.add("k", what, hint="Lower k.")
+    constraints = read_constraints(faults, file, names, targets)
     faults.raise_if_any()
     coded = file.coded(names)
     places, spans = _positions(frame, names, coded.codes, coded.levels)
     shared = homes.are_shared(names)
-    outer, region = _nested(places, spans, k, shared, homes)
+    outer, region = _nested(places, spans, k, shared, homes, constraints)
     released = frame.copy(deep=False)
     for j, name in enumerate(names):
         where = outer if shared[j] else region
@@ -90,7 +103,7 @@ def mondrian(
     groups = released[names].groupby(names, dropna=False, observed=True).size()
     if len(groups) and int(groups.min()) < k:
         raise GuaranteeError(f"mondrian: a group of {int(groups.min())} records is left")
-    return protected(
+    result = protected(
         frame,
         released,
         names,
@@ -113,22 +126,40 @@ def mondrian(
             "discernibility": float((sizes.astype(np.float64) ** 2).sum()),
         },
     )
+    return constraints.verified(result, coded.codes, known_codes(released, names))
 
 
 def _nested(
-    places: np.ndarray, spans: np.ndarray, k: int, shared: np.ndarray, homes: Households
+    places: np.ndarray,
+    spans: np.ndarray,
+    k: int,
+    shared: np.ndarray,
+    homes: Households,
+    constraints: Constraints,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Regions of the household keys (one number for members), and regions of all keys in them."""
     if not shared.any():
-        region = regions(places, spans, k)
+        region = regions(places, spans, k, constraints.hold_apart)
         return region, region
-    outer = regions(places[homes.first][:, shared], spans[shared], k)[homes.number]
+
+    def households_hold(rows: np.ndarray, low: np.ndarray) -> bool:
+        members = [homes.members[home] for home in rows]
+        part = np.repeat(low, homes.size[rows])
+        return constraints.hold_apart(np.concatenate(members), part)
+
+    homes_of = regions(places[homes.first][:, shared], spans[shared], k, households_hold)
+    outer = homes_of[homes.number]
     if shared.all():
         return outer, outer
     region = np.zeros(len(places), dtype=np.int64)
     order = np.argsort(outer, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(outer[order])) + 1):
-        region[rows] = regions(places[rows][:, ~shared], spans[~shared], k) + region.max() + 1
+
+        def members_hold(some: np.ndarray, low: np.ndarray, rows: np.ndarray = rows) -> bool:
+            return constraints.hold_apart(rows[some], low)
+
+        inner = regions(places[rows][:, ~shared], spans[~shared], k, members_hold)
+        region[rows] = inner + region.max() + 1
     return outer, np.unique(region, return_inverse=True)[1].reshape(-1)
 
 
@@ -146,13 +177,17 @@ def _positions(
     return places, np.where(spans > 0, spans, 1.0)
 
 
-def regions(places: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray:
-    """Number the regions of the strict median cuts, in the order in which they become final."""
+def regions(places: np.ndarray, spans: np.ndarray, k: int, hold: Holds | None = None) -> np.ndarray:
+    """Number the regions of the strict median cuts, in the order in which they become final.
+
+    hold: whether both parts of some rows hold what is asked, of rows and of which are the low part
+    """
     region = np.zeros(len(places), dtype=np.int64)
     waiting, n_regions = [np.arange(len(places))], 0
     while waiting:
         rows = waiting.pop()
-        low = _cut(places[rows], spans, k) if len(rows) >= 2 * k else None
+        cuts = _cuts(places[rows], spans, k) if len(rows) >= 2 * k else iter(())
+        low = next((low for low in cuts if hold is None or hold(rows, low)), None)
         if low is None:
             region[rows] = n_regions
             n_regions += 1
@@ -161,19 +196,18 @@ def regions(places: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray:
     return region
 
 
-def _cut(block: np.ndarray, spans: np.ndarray, k: int) -> np.ndarray | None:
-    """Which records belong to the low part of the first cut that leaves k on both sides."""
+def _cuts(block: np.ndarray, spans: np.ndarray, k: int) -> Iterator[np.ndarray]:
+    """Which records belong to the low part, of the cuts that leave k on both sides."""
     with np.errstate(invalid="ignore"):  # infinite values: no cut along this key
         widths = np.nan_to_num((block.max(axis=0) - block.min(axis=0)) / spans)
     for j in np.argsort(-widths, kind="stable"):
         if widths[j] == 0:
-            return None
+            return
         column = block[:, j]
         middle = np.partition(column, (len(column) - 1) // 2)[(len(column) - 1) // 2]
         for low in (column <= middle, column < middle):
             if k <= int(low.sum()) <= len(column) - k:
-                return np.asarray(low)
-    return None
+                yield np.asarray(low)
 
 
 def _labelled(

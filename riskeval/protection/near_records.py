@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.targets import Constraints
 from synthpop.microdata.frame.codes import cell_ids
 
 BLOCK = 2000
 """Rare records that are matched with one another at once; neighbours in the order of the keys."""
+NEAREST = 8
+"""Classes that are tried for one that fails a target."""
 
 
 def matched_groups(
@@ -39,6 +42,63 @@ def matched_groups(
             total += cost
             spare = np.setdiff1d(spare, np.concatenate(members))
     return group, total
+
+
+def joined_groups(
+    codes: np.ndarray, number: np.ndarray, k: int, weight: np.ndarray, constraints: Constraints
+) -> tuple[np.ndarray, float]:
+    """Group of records that fail a target, with near ones of another class (-1: none), and cost.
+
+    Of the nearest classes that with the fewest differences per record is taken, of its records as
+    few as the target needs, where those that are left still hold it and are k households.
+    """
+    cell, n_cells = cell_ids(codes)
+    order = np.argsort(cell, kind="stable")
+    members = np.split(order, np.cumsum(np.bincount(cell, minlength=n_cells))[:-1])
+    patterns = codes[[rows[0] for rows in members]]
+    failing = np.unique(cell[constraints.groups_fail(cell)])
+    fails = np.isin(np.arange(n_cells), failing)
+    sizes = np.array([len(rows) for rows in members])
+    free, group, total = np.ones(n_cells, dtype=bool), np.full(len(codes), -1, dtype=np.int64), 0.0
+    for n_groups, one in enumerate(failing[np.argsort(sizes[failing], kind="stable")]):
+        gap = (patterns != patterns[one]) @ weight
+        gap[one], gap[~free] = np.inf, np.inf
+        best, taken = (np.inf, np.inf), None
+        for other in np.argsort(gap, kind="stable")[:NEAREST] if free[one] else ():
+            if not np.isfinite(gap[other]):
+                break
+            rows = members[other]
+            some = _fewest(members[one], rows, number, k, constraints)
+            chosen = rows if some is None else some
+            cost = float(gap[other]) * (len(chosen) + sizes[one])
+            worth = (float(some is None), cost / (sizes[one] + fails[other] * sizes[other]))
+            if worth < best:
+                best, taken = worth, (other, chosen, cost)
+        if taken is not None:
+            other, chosen, cost = taken
+            group[members[one]] = group[chosen] = n_groups
+            free[[one, other]], total = False, total + cost
+    return group, total
+
+
+def _fewest(
+    rows: np.ndarray, others: np.ndarray, number: np.ndarray, k: int, constraints: Constraints
+) -> np.ndarray | None:
+    """The fewest of other records (1, 2, 4, ... or all) with which some rows hold the targets."""
+    ordered = others
+    for name in [one.column for one in constraints.targets if one.column][:1]:
+        codes = constraints.file.codes(name)[0]
+        turn = pd.Series(codes[others]).groupby(codes[others]).cumcount().to_numpy()
+        ordered = others[np.lexsort((turn, np.isin(codes[others], codes[rows])))]
+    size = 1
+    while size < 2 * len(ordered):
+        some, rest = ordered[:size], ordered[size:]
+        if not len(rest) or len(np.unique(number[rest])) >= k:
+            part = np.repeat([0, 1], [len(rows) + len(some), len(rest)])
+            if not constraints.groups_fail(part, np.concatenate([rows, some, rest])).any():
+                return some
+        size *= 2
+    return None
 
 
 def _join_class(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.amount_targets import Strength, read_amount_targets
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.household.once import read_layer
 from riskeval.protection.methods import (
@@ -42,7 +43,7 @@ from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.robust import root, scatter, squared_distances
 from synthpop.microdata.statistics.streams import Streams
 
-MOST = 4.0
+USUAL, LEAST, MOST, MOST_ROTATED = 0.1, 1e-4, 4.0, 2.0
 LEVEL = Between(0, MOST, open="low")
 
 
@@ -77,13 +78,14 @@ def add_noise(
     method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
     | NoiseMethod
     | Mapping[str, Any] = "additive",
-    level: float = 0.1,
+    level: float | None = None,
     keep_zeros: Sequence[str] = (),
     integers: Literal["real", "round"] = "real",
     household: str | None = None,
     household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
     keep_signs: Sequence[str] = (),
+    targets: Mapping[str, float] | None = None,
     seed: int | None = None,
 ) -> Protected:
     """Add random noise to continuous variables.
@@ -108,10 +110,10 @@ def add_noise(
         ``Correlated2Noise`` and ``RestrictedNoise`` (`moments`, all but the first `covariance`),
         ``RommNoise`` (`rows_together`), ``OutlierNoise`` (`covariance`, `cutoff`); or a table as
         ``{"type": "romm", "rows_together": 50}``, which run files have.
-    level : float, above 0 and at most 4
+    level : float, above 0 and at most 4, optional
         Variance of the noise as a share of the variance of the variable, for every method: 0.1
-        means a standard deviation of 0.32. For "romm": mean squared change as a share of the
-        variance, below 2. A share, never a percentage: numbers above 4 are refused.
+        (the default) means a standard deviation of 0.32. For "romm": mean squared change as a
+        share of the variance, below 2. A share, never a percentage: numbers above 4 are refused.
     keep_zeros : columns, optional
         Zeros of these columns stay zero (semi-continuous variables). What is said about means
         and covariances does not hold for them.
@@ -128,6 +130,11 @@ def add_noise(
         its parts, or, if the parts are not variables here, they change in proportion to it.
     keep_signs : sequence of str, optional
         Variables whose values keep their sign: what turns is mirrored at 0, and 0 stays 0.
+    targets : mapping, optional
+        Instead of `level`: the smallest level at which the file holds these, by halving between
+        0.0001 and the largest. ``"record_linkage"``: largest share of the records that somebody
+        with the true values finds as the nearest or second nearest; ``"interval_disclosure"``:
+        largest share whose true values all lie within 0.01 standard deviations.
     seed : int, optional
         Recorded in the result.
 
@@ -137,7 +144,8 @@ def add_noise(
         ``details``: ``covariance_before``, ``covariance_after`` (of complete records),
         ``covariance_stated`` (expected from the method; None for "outlier"), ``covariance_factor``
         (by which the whole covariance is multiplied; None where it is not one factor),
-        ``records_with_noise`` (bool, shape (n,)).
+        ``records_with_noise`` (bool, shape (n,)), with targets ``level`` and ``targets`` (what was
+        reached; those that no level reaches are `unmet`, with which the summary begins).
 
     Raises
     ------
@@ -180,22 +188,30 @@ def add_noise(
         if name not in names:
             faults.add("keep_zeros", f"{name!r} is not among the variables")
     noise = read_method(faults, "method", method, NOISE)
-    _check_level(faults, level, noise)
+    if level is not None and targets:
+        faults.add("level, targets", "exclude each other", hint="Give one.")
+    _check_level(faults, USUAL if level is None else level, noise)
+    wanted = read_amount_targets(faults, frame, names, targets)
     check(faults, {"integers": INTEGERS}, {"integers": integers})
     read_numbers(faults, frame, names, "variable")
     faults.raise_if_any()
     assert noise is not None
-    job = _Job(noise, level, streams)
     parameters = {
-        "method": noise.plain(), "level": float(level), "keep_zeros": list(keep_zeros),
+        "method": noise.plain(), "keep_zeros": list(keep_zeros),
         "integers": integers, "seed": streams.seed,
     }  # fmt: skip
 
-    def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
-        zeros = [name for name in keep_zeros if name in some]
-        return _with_noise(table, some, job, zeros, integers, parameters)
+    def at(level: float) -> Protected:
+        def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
+            zeros, job = [name for name in keep_zeros if name in some], _Job(noise, level, streams)
+            return _with_noise(table, some, job, zeros, integers, {"level": level, **parameters})
 
-    return layer.run(run, sets_signs=True)
+        return layer.run(run, sets_signs=True)
+
+    if not wanted:
+        return at(float(USUAL if level is None else level))
+    most = 0.999 * MOST_ROTATED if isinstance(noise, RommNoise) else MOST
+    return wanted.weakest(at, Strength("level", LEAST, most))
 
 
 def _with_noise(
@@ -250,7 +266,7 @@ def _check_level(faults: Faults, level: float, noise: NoiseMethod | None) -> Non
             f"{level!r} is not above 0 and at most {MOST:g}",
             hint="It is a share of the variance, not a percentage: 0.1 is 10 percent.",
         )
-    elif isinstance(noise, RommNoise) and level >= 2:
+    elif isinstance(noise, RommNoise) and level >= MOST_ROTATED:
         faults.add("level", f"{level!r} is not below 2", hint="romm cannot change more.")
 
 

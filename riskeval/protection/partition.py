@@ -49,6 +49,8 @@ class Job:
     axis: np.ndarray | None = None
     strata: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    # rows in a group that fails a target, of the group of each row
+    fails: Callable[[np.ndarray], np.ndarray] | None = None
 
     @property
     def method(self) -> str:

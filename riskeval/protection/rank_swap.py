@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.amount_targets import Strength, read_amount_targets
 from riskeval.protection.entry import OF_NUMBERS, ProtectionMethod
 from riskeval.protection.household.once import read_layer
 from riskeval.protection.numeric import (
@@ -31,7 +32,7 @@ from synthpop.microdata.messages.text import count, percent, plural
 from synthpop.microdata.roles.microdata import as_file
 from synthpop.microdata.statistics.streams import Streams
 
-USUAL_P = 0.05
+USUAL_P, MOST_P = 0.05, 0.999
 USEFUL_REACH = 3
 LEAST_TAIL = 3
 STEPS = 12
@@ -55,6 +56,7 @@ class _Job(Options):
     strata: str | Sequence[str] | None
     keep_signs: tuple[str, ...]
     streams: Streams
+    aims: bool = False  # whether p is sought by targets
 
     def check(self, faults: Faults, label: str) -> None:
         """Note shares that are none, and more than one rule of the distance."""
@@ -65,8 +67,9 @@ class _Job(Options):
             faults.add("p", f"{self.p!r} is not between 0 and 1 (exclusive)", hint=hint)
         super().check(faults, label)
         rules = (self.p, self.keep_correlation, self.keep_means)
-        if sum(rule is not None for rule in rules) > 1:
-            faults.add("p, keep_correlation, keep_means", "exclude each other", hint="Give one.")
+        if sum(rule is not None for rule in rules) + self.aims > 1:
+            rules_of = "p, keep_correlation, keep_means, targets"
+            faults.add(rules_of, "exclude each other", hint="Give one.")
 
 
 @same_library
@@ -84,6 +87,7 @@ def rank_swap(
     household_variables: Sequence[str] = (),
     components: Mapping[str, Sequence[str]] | None = None,
     keep_signs: Sequence[str] = (),
+    targets: Mapping[str, float] | None = None,
     seed: int | None = None,
 ) -> Protected:
     """Swap each value with one whose rank differs by at most a share p of the records.
@@ -116,6 +120,9 @@ def rank_swap(
         its parts, or, if the parts are not variables here, they change in proportion to it.
     keep_signs : sequence of str, optional
         Variables of which negative, zero and positive values are swapped apart.
+    targets : mapping, optional
+        Instead of p: the smallest p at which the file holds these, as in `add_noise`:
+        ``{"record_linkage": 0.1}``.
     seed : int, optional
         Recorded in the result.
 
@@ -126,7 +133,7 @@ def rank_swap(
         allowed, in the largest stratum), ``not_swapped`` (records that found nobody), ``narrow``
         (records in strata with a reach below 3), ``extremes_stayed`` (strata whose largest or
         smallest value is still on its own record), ``correlation`` (of the released with the
-        original values).
+        original values). With targets also ``p`` and ``targets`` (what was reached).
 
     Raises
     ------
@@ -164,12 +171,22 @@ def rank_swap(
         faults, file, names, household_variables=household_variables,
         components=components, strata=strata, keep_signs=keep_signs,
     )  # fmt: skip
-    job = _Job(p, top, bottom, keep_correlation, keep_means, strata, layer.keep_signs, streams)
+    aims = bool(targets)
+    signs = layer.keep_signs
+    job = _Job(p, top, bottom, keep_correlation, keep_means, strata, signs, streams, aims)
+    wanted = read_amount_targets(faults, frame, names, targets)
     job.check(faults, "")
     if keep_correlation is not None and len(names) < 2:
         faults.add("keep_correlation", "needs two variables")
     faults.raise_if_any()
-    return layer.run(lambda table, some, members: _swapped(table, some, job))
+
+    def at(job: _Job) -> Protected:
+        return layer.run(lambda table, some, members: _swapped(table, some, job))
+
+    if not wanted:
+        return at(job)
+    least = 1.0 / max(len(frame), 2)
+    return wanted.weakest(lambda p: at(replace(job, p=p)), Strength("p", least, MOST_P))
 
 
 def _swapped(frame: pd.DataFrame, names: Sequence[str], job: _Job) -> Protected:
@@ -305,7 +322,7 @@ def _share(
     """Return p as given, or the largest that keeps correlations or means; by halving."""
     if job.keep_correlation is None and job.keep_means is None:
         return USUAL_P if job.p is None else float(job.p)
-    low, high = 1.0 / max(len(values), 2), 0.999
+    low, high = 1.0 / max(len(values), 2), MOST_P
     for _ in range(STEPS):
         middle = float(np.sqrt(low * high))
         swapped = np.column_stack(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from riskeval.protection.household.layer import Households
 from riskeval.protection.suppression.attack_back import Attack, suppress_under_attack
 from riskeval.protection.suppression.plan import SuppressionPlan
 from riskeval.protection.suppression.suppress import SuppressionJob, withstanding_notes
+from riskeval.protection.targets import Constraints
 from riskeval.recovery.recover import recover
 from riskeval.recovery.result import Recovery, read_back_text, with_values
 from synthpop.microdata.frame.codes import encode_keys
@@ -49,8 +51,22 @@ def records_below(recovery: Recovery) -> int:
     return recovery.below[1]
 
 
+def known_codes(
+    released: pd.DataFrame, names: Sequence[str], recovery: Recovery | None = None
+) -> np.ndarray:
+    """Codes of keys with what can be read back filled in, integers (n, m), -1 missing."""
+    if recovery is not None and recovery.n_right:
+        released = with_values(released, recovery.cells[recovery.cells["right"]])
+    return encode_keys(released, list(names)).codes
+
+
 def withstanding(
-    frame: pd.DataFrame, released: pd.DataFrame, names: Sequence[str], homes: Households, k: int
+    frame: pd.DataFrame,
+    released: pd.DataFrame,
+    names: Sequence[str],
+    homes: Households,
+    k: int,
+    constraints: Constraints,
 ) -> tuple[pd.DataFrame, Recovery, list[str]]:
     """Attack what a verb removed, and repair it as local suppression does where records are rare.
 
@@ -58,7 +74,8 @@ def withstanding(
     record matches at least k after the attack or nothing more helps; a missing value matches all.
     """
     recovery, notes = read_back(frame, released, names, homes, k)
-    if not recovery.n_right or not records_below(recovery):
+    fails = recovery.n_right and constraints.any_failing(known_codes(released, names, recovery))
+    if not recovery.n_right or not (records_below(recovery) or np.any(fails)):
         return released, recovery, notes
     # 1. the file without holes, in the levels of the release
     filled = released
@@ -76,7 +93,9 @@ def withstanding(
     # 2. suppression that withstands the attack, from what is missing already
     plan = SuppressionPlan(list(names), k, household=homes.column)
     attack = Attack(filled, homes, plan)
-    job = SuppressionJob(plan, np.zeros(len(names)), np.zeros(len(codes), dtype=np.int64))
+    strata = np.zeros(len(codes), dtype=np.int64)
+    shown = replace(constraints, missing="visible")  # no hole counts in favour of anybody
+    job = SuppressionJob(plan, np.zeros(len(names)), strata, shown)
     start = np.where(holes, -1, codes)
     outcome = suppress_under_attack(codes, start, attack, job.suppress, job.short)
     hidden = (outcome.codes < 0) & (codes >= 0)

@@ -10,10 +10,12 @@ import numpy as np
 
 from riskeval.keys.matching import match_counts
 from riskeval.keys.table import KeyTable, code_table
+from riskeval.measures.beta_likeness import group_gains
 from riskeval.measures.individual import risk_of_cells
 from riskeval.measures.l_diversity import diversity_of
 from riskeval.measures.sensitive_groups import once_a_household, per_cell
-from riskeval.measures.t_closeness import distance_of, kind_of
+from riskeval.measures.t_closeness import GroupDistance, distance_of, kind_of
+from riskeval.protection.result import Protected
 from synthpop.microdata.frame.checks import check_columns
 from synthpop.microdata.messages.errors import Faults, did_you_mean
 from synthpop.microdata.messages.message import message
@@ -29,8 +31,12 @@ KINDS: Mapping[str, Constraint] = {
     "distinct_l": Between(1, None),
     "entropy_l": Between(1, None),
     "t": Between(0, 1),
+    "beta": Between(0, None),
 }
-OF_COLUMN = ("distinct_l", "entropy_l", "t")
+OF_COLUMN = ("distinct_l", "entropy_l", "t", "beta")
+AT_MOST = ("t", "beta", "individual_risk")
+COUNTED = ("k", "distinct_l")
+"""Targets that hold for a group as soon as they hold for a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class PrivacyTarget:
     @property
     def text(self) -> str:
         """The target with its limit."""
-        if self.kind in ("t", "individual_risk"):
+        if self.kind in AT_MOST:
             return message("{name} at most {value}", name=self.name, value=number(self.value))
         return message("{name} at least {value}", name=self.name, value=number(self.value))
 
@@ -80,6 +86,18 @@ def read_targets(
     return tuple(read)
 
 
+def read_constraints(
+    faults: Faults, file: Microdata, keys: Sequence[str], targets: Mapping[str, float] | None
+) -> Constraints:
+    """Return targets of groups of equal keys, missing being a value; note those out of reach."""
+    read = Constraints(
+        file, read_targets(faults, file, keys, targets), "own-category", weights=file.roles.weight
+    )
+    if not faults:
+        read.check_reachable(faults)
+    return read
+
+
 @dataclass(frozen=True, eq=False)
 class Constraints:
     """Targets of a file whose keys change; all else stays."""
@@ -90,6 +108,23 @@ class Constraints:
     alpha: float = 1.0
     weights: str | None = None
     strata: np.ndarray | None = None  # number of each record's stratum
+
+    def __bool__(self) -> bool:
+        return bool(self.targets)
+
+    @cached_property
+    def counted(self) -> bool:
+        """Whether joining a group with one that holds every target always helps."""
+        return all(one.kind in COUNTED for one in self.targets)
+
+    @cached_property
+    def distances(self) -> dict[str, GroupDistance]:
+        """Distance of groups from the file, for each variable of a target of closeness."""
+        return {
+            name: distance_of(codes.astype(np.int64), levels, kind_of(self.file.frame[name]))
+            for name in (one.column for one in self.targets if one.kind == "t" and one.column)
+            for codes, levels in [self.file.codes(name)]
+        }
 
     @cached_property
     def parts(self) -> list[np.ndarray]:
@@ -116,9 +151,11 @@ class Constraints:
         homes = None
         if self.file.roles.household is not None:
             homes = self.file.household_index[rows]
+        if target.kind == "beta":
+            gains = group_gains(table, (codes[rows], levels), missing, None, whole=codes)
+            return np.asarray(gains.gain > target.value + SLACK)
         if target.kind == "t":
-            kind = kind_of(self.file.frame[target.column])
-            distance = distance_of(codes.astype(np.int64), levels, kind)
+            distance = self.distances[target.column]
             values = once_a_household(table, distance.codes[rows], homes)
             cells = per_cell(table, values, distance.n_values, missing, distance, 1)
             return np.asarray(cells[table.cell, 0] > target.value + SLACK)
@@ -147,14 +184,30 @@ class Constraints:
             fails |= self.failing(target, codes)
         return fails
 
+    def groups_fail(self, group: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Records of a group that fails some target, bool, shape (m,).
+
+        group: number of the group of each record, integers (m,)
+        rows: the records, default all
+        """
+        rows = np.arange(len(self.file)) if rows is None else rows
+        table, fails = code_table(group[:, None]), np.zeros(len(rows), dtype=bool)
+        for target in self.targets if len(rows) else ():
+            fails |= self._failing(target, table, rows)
+        return fails
+
+    def hold_apart(self, rows: np.ndarray, part: np.ndarray) -> bool:
+        """Whether some records hold every target in two parts (bool, shape of rows)."""
+        return not self or not self.groups_fail(part.astype(np.int64), rows).any()
+
     def counts(self, codes: np.ndarray) -> dict[str, int]:
         """Return the number of records that fail each target."""
         return {one.name: int(self.failing(one, codes).sum()) for one in self.targets}
 
-    def check_reachable(self, faults: Faults, nothing: np.ndarray) -> None:
-        """Note targets that fail even where no key is known (`nothing`: codes of that)."""
+    def check_reachable(self, faults: Faults) -> None:
+        """Note targets that fail even where no key is known."""
         for target in self.targets:
-            fails = self.failing(target, nothing)
+            fails = self.failing(target, np.full((len(self.file), 1), -1))
             if fails.any():
                 faults.add(
                     "targets",
@@ -162,6 +215,26 @@ class Constraints:
                     rows=np.flatnonzero(fails),
                     hint="Ask for less: the file itself (or a stratum) does not hold it.",
                 )
+
+    def verified(self, result: Protected, before: np.ndarray, after: np.ndarray) -> Protected:
+        """Return a result with what holds in its notes and what is missed in front.
+
+        before, after: codes of the keys, integers (n, m), as they were and as an intruder has them
+        """
+        if not self.targets:
+            return result
+        failed = self.counts(after)
+        return replace(
+            result,
+            parameters={**result.parameters, "targets": self.parameters()},
+            notes=(*result.notes, *self.notes(self.counts(before), failed)),
+            details={**result.details, "targets": failed},
+            unmet=(*result.unmet, *self.unmet(failed)),
+        )
+
+    def parameters(self) -> dict[str, float] | None:
+        """Return the targets as they were asked."""
+        return {one.name: one.value for one in self.targets} or None
 
     def notes(self, before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
         """Say which targets hold for every record."""

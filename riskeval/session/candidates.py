@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from riskeval.protection.amount_targets import AMOUNT_TARGETS
+from riskeval.protection.registry import VERBS
 from synthpop.microdata.frame.codes import encode
 from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.message import message
@@ -25,6 +27,10 @@ NICE = (1.0, 2.0, 5.0)
 NOISE = (0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 GROUP_SIZES = (3, 5, 8, 12, 20, 40)
 RANK_SHARES = (0.005, 0.01, 0.02, 0.04, 0.08, 0.12, 0.2)
+TARGET_OF = {"smallest_l": "distinct_l", "t_closeness": "t", "beta_likeness": "beta"}
+"""Measure of a session -> the target that enforces a limit of it."""
+ENFORCING = ("local_suppression", "local_recoding", "mondrian")
+"""Verbs that are asked for targets, at k."""
 
 
 def key_recodings(values: pd.Series, wanted: Sequence[Any] | None = None) -> list[Arguments]:
@@ -47,20 +53,54 @@ def is_amount(values: pd.Series) -> bool:
     return is_number(values) and values.nunique() > MANY_CODES
 
 
-def number_treatments(names: Sequence[str]) -> list[list[Arguments]]:
-    """Return ways to mask numeric keys, the first of which leaves them as they are."""
+def number_treatments(
+    names: Sequence[str], limits: Mapping[str, float] = {}
+) -> list[list[Arguments]]:
+    """Return ways to mask numeric keys, the first of which leaves them as they are.
+
+    Each verb is asked first for the least that keeps the limits of amounts.
+    """
     ways: list[list[Arguments]] = [[]]
+    wanted = {name: limit for name, limit in limits.items() if name in AMOUNT_TARGETS}
     if names:
+        if wanted:
+            verbs = ("add_noise", "microaggregate", "rank_swap")
+            ways += [[(verb, {"targets": wanted})] for verb in verbs]
         ways += [[("add_noise", {"level": level})] for level in NOISE]
         ways += [[("microaggregate", {"k": k})] for k in GROUP_SIZES]
         ways += [[("rank_swap", {"p": p})] for p in RANK_SHARES]
     return ways
 
 
-def group_sizes(k: int) -> list[int]:
-    """Return sizes that local suppression asks for: the limit itself first, then stricter ones."""
+def targets_of(limits: Mapping[str, float]) -> dict[str, float]:
+    """Return the limits that are targets of verbs, by the names that these have."""
+    named = [(*name.partition(": "), limit) for name, limit in limits.items()]
+    return {
+        f"{TARGET_OF[measure]}: {column}": limit
+        for measure, _, column, limit in named
+        if measure in TARGET_OF and column
+    }
+
+
+def key_endings(k: int, targets: Mapping[str, float]) -> list[Arguments]:
+    """Return what follows the recodings of the keys: suppression at k, then stricter ones.
+
+    With targets these are asked of every verb that can enforce them, each tried at k first.
+    """
+    proposed = VERBS["local_suppression"].proposed
+    shown = {f"visible {name}": limit for name, limit in targets.items()}
+    wanted = {**proposed, "targets": {**proposed["targets"], **shown}}
     stricter = (k + 1, k + 2, 2 * k, 3 * k - 1, 3 * k + 1, 5 * k, 7 * k - 1, 10 * k)
-    return list(dict.fromkeys([k, *stricter]))
+    first, *others = [
+        ("local_suppression", {**wanted, "k": size}) for size in dict.fromkeys([k, *stricter])
+    ]
+    if not targets:
+        return [first, *others]
+    return [
+        first,
+        *((verb, {"k": k, "targets": dict(targets)}) for verb in ENFORCING[1:]),
+        *others,
+    ]
 
 
 def _named(name: str, recoding: Any) -> Arguments:

@@ -159,4 +159,5 @@ def short_text(step: Step) -> str:
         name: value for name, value in step.parameters.items()
         if name in ("column", "breaks", "groups", "k", "level", "p")
     }  # fmt: skip
-    return str(Step(step.verb, named))
+    targets = step.parameters.get("targets")
+    return str(Step(step.verb, named or ({"targets": targets} if targets else {})))

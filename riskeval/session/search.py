@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 
 from riskeval.protection.registry import VERBS
-from riskeval.session.candidates import Arguments, group_sizes, key_recodings, number_treatments
+from riskeval.session.candidates import (
+    ENFORCING,
+    Arguments,
+    key_endings,
+    key_recodings,
+    number_treatments,
+    targets_of,
+)
 from riskeval.session.loss import cells_lost, role_losses
 from riskeval.session.measure import records_below, risk_measurements
 from riskeval.session.plans import PlanSearch, PlanTrial, front_of, short_text
@@ -58,7 +65,9 @@ def search_plans(
         Largest accepted values. ``"k"``: no record may match fewer on the keys, after an attack
         that fills in what the file gives back; any name of ``session.risk().table`` (without a
         sensitive variable, for every one of them; of ``"smallest_l"`` the least accepted value);
-        ``"cells_lost"``: share of the key cells that become missing; ``"loss"``. Default:
+        ``"cells_lost"``: share of the key cells that become missing; ``"loss"``. The plans enforce
+        ``"smallest_l"``, ``"t_closeness"``, ``"beta_likeness"``, ``"record_linkage"`` and
+        ``"interval_disclosure"`` as targets. Default:
         ``{"k": 3}``; without keys twice the limit of one record for ``"record_linkage"``.
     seconds : float, optional
         Time after which no further plan is begun. Default: 60, or no limit where `plans` is given.
@@ -172,9 +181,11 @@ class _Search:
         self.session, self.limits, self.seed = session, limits, seed
         self.start, self.truth = session.current_frame(), session.original_of_current()
         keys = session.roles.keys
-        self.sizes = group_sizes(int(limits.get("k", 2)))
+        wanted = targets_of(limits)
+        self.endings = key_endings(int(limits.get("k", 2)), wanted)
+        self.n_enforcing = len(ENFORCING) if wanted else 1
         self.recodings = [key_recodings(self.start[n], recodings.get(n)) for n in keys]
-        self.treatments = number_treatments(session.roles.numeric)
+        self.treatments = number_treatments(session.roles.numeric, limits)
         self.frames: dict[tuple[str, ...], pd.DataFrame] = {}
         self.nodes: dict[Node, PlanTrial] = {}
         self.masked: dict[int, PlanTrial] = {}
@@ -190,11 +201,14 @@ class _Search:
         start: Node = (0,) * (len(self.recodings) + 1)
         self.nodes[start] = self._try_node(start)
         yield
+        for ending in range(1, self.n_enforcing if self.recodings else 1):
+            self.nodes[ending, *start[1:]] = self._try_node((ending, *start[1:]))
+            yield
         for position, treatment in enumerate(self.treatments):
             self.masked[position] = self._try(self.start, treatment)
             yield
         # 2. recodings, best first; after each step some whole plans of the expected front
-        open_nodes = [(self._loss(self.nodes[start]), start)]
+        open_nodes = sorted((self._loss(trial), node) for node, trial in self.nodes.items())
         while open_nodes:
             _, node = heapq.heappop(open_nodes)
             if node not in front_of(self.nodes, {n: self._point(t) for n, t in self.nodes.items()}):
@@ -211,16 +225,12 @@ class _Search:
         if not self.recodings:  # a file without keys: amounts are all that can be treated
             return self._try(self.start, [])
         chosen = [options[i - 1] for options, i in zip(self.recodings, node[1:], strict=True) if i]
-        k = self.sizes[node[0]]
-        return self._try(
-            self.start,
-            [*chosen, ("local_suppression", {**VERBS["local_suppression"].proposed, "k": k})],
-        )
+        return self._try(self.start, [*chosen, self.endings[node[0]]])
 
     def _neighbours(self, node: Node) -> list[Node]:
         if not self.recodings:
             return []
-        limits = [len(self.sizes) - 1, *(len(options) for options in self.recodings)]
+        limits = [len(self.endings) - 1, *(len(options) for options in self.recodings)]
         coarser = [
             (*node[:i], level + 1, *node[i + 1 :]) for i, level in enumerate(node)
             if level < limits[i]

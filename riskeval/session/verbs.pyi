@@ -75,6 +75,7 @@ class SessionVerbs(ABC):
         node: Mapping[str, int] | None = ...,
         household: str | None = ...,
         household_keys: Sequence[str] = ...,
+        targets: Mapping[str, float] | None = ...,
     ) -> Protected: ...
     def round_to(
         self,
@@ -85,7 +86,12 @@ class SessionVerbs(ABC):
         most: float | None = ...,
     ) -> Protected: ...
     def mondrian(
-        self, keys: Sequence[str] | None = ..., *, k: int, household: str | None = ...
+        self,
+        keys: Sequence[str] | None = ...,
+        *,
+        k: int,
+        household: str | None = ...,
+        targets: Mapping[str, float] | None = ...,
     ) -> Protected: ...
     def local_recoding(
         self,
@@ -97,6 +103,7 @@ class SessionVerbs(ABC):
         household: str | None = ...,
         household_variables: Sequence[str] = ...,
         household_keys: Sequence[str] = ...,
+        targets: Mapping[str, float] | None = ...,
     ) -> Protected: ...
     def pram(
         self,
@@ -162,6 +169,7 @@ class SessionVerbs(ABC):
         household_keys: Sequence[str] = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
+        targets: Mapping[str, float] | None = ...,
         seed: int | None = ...,
     ) -> Protected: ...
     def add_noise(
@@ -171,13 +179,14 @@ class SessionVerbs(ABC):
         method: Literal["additive", "correlated", "correlated2", "restricted", "romm", "outlier"]
         | NoiseMethod
         | Mapping[str, Any] = ...,
-        level: float = ...,
+        level: float | None = ...,
         keep_zeros: Sequence[str] = ...,
         integers: Literal["real", "round"] = ...,
         household: str | None = ...,
         household_variables: Sequence[str] = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
+        targets: Mapping[str, float] | None = ...,
         seed: int | None = ...,
     ) -> Protected: ...
     def rank_swap(
@@ -194,6 +203,7 @@ class SessionVerbs(ABC):
         household_variables: Sequence[str] = ...,
         components: Mapping[str, Sequence[str]] | None = ...,
         keep_signs: Sequence[str] = ...,
+        targets: Mapping[str, float] | None = ...,
         seed: int | None = ...,
     ) -> Protected: ...
     def shuffle(

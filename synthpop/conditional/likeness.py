@@ -63,11 +63,12 @@ class Likeness:
 
     def applied(self, probabilities: np.ndarray, digits: np.ndarray) -> np.ndarray:
         """Return the probabilities of cells, shape (c, R); that of a missing value stays."""
-        moved = probabilities.copy()
-        for (rows, level, kinds), factors in zip(self.pairs(digits), self.factors, strict=True):
-            moved[rows, level] *= factors[kinds]
-        before, after = probabilities[:, 1:].sum(axis=1), moved[:, 1:].sum(axis=1)
-        moved[:, 1:] *= np.divide(before, after, out=np.ones_like(after), where=after > 0)[:, None]
+        from synthpop.kernels.predictions import follow_members
+
+        moved, kind = probabilities.copy(), -1 if self.kind is None else self.kind
+        terms = np.array(self.terms, dtype=np.int64)
+        cells = np.ascontiguousarray(digits)
+        follow_members(cells, terms, kind, self.first, self.factors, moved)
         return moved
 
     def observed(self, digits: np.ndarray, classes: np.ndarray, weights: np.ndarray) -> Likeness:

@@ -97,6 +97,34 @@ def sum_effects(digits, columns, ends, sizes, codes, starts, needed, effects, ba
 
 
 @kernel
+def follow_members(digits, terms, kind, first, factors, probabilities):
+    """Multiply the probability of the level of another member; what is not missing keeps its sum.
+
+    digits (c, m): first members have `first` in the last column; terms (T,): columns of the levels
+    of other members, 0 for nobody; kind: column of the kind of person, -1 where all are of one;
+    factors (T, kinds). probabilities (c, R) are changed; the first class is missing.
+    """
+    n_cells, m = digits.shape
+    n_classes = probabilities.shape[1]
+    for c in range(n_cells):
+        if digits[c, m - 1] == first:
+            continue
+        before, after = 0.0, 0.0
+        for r in range(1, n_classes):
+            before += probabilities[c, r]
+        of_kind = digits[c, kind] if kind >= 0 else 0
+        for t in range(len(terms)):
+            level = digits[c, terms[t]]
+            if level > 0:
+                probabilities[c, level] *= factors[t, of_kind]
+        for r in range(1, n_classes):
+            after += probabilities[c, r]
+        if after > 0.0:
+            for r in range(1, n_classes):
+                probabilities[c, r] *= before / after
+
+
+@kernel
 def scale_to_shares(persons, probabilities, wanted, largest, tolerance, max_rounds, factors):
     """Change factors of classes until the mean of the cells' probabilities has the shares wanted.
 

@@ -25,7 +25,7 @@ from synthpop.pipeline.pilot import (
     Pilot,
     make_pilot,
     needs_pilot,
-    pilot_scale,
+    pilot_size,
 )
 from synthpop.pipeline.postprocess import seed_of
 from synthpop.population.plain_values import json_values
@@ -148,8 +148,8 @@ def _fit_stages(
         if number == 0 and needs_pilot(stages):
             times = TIMES_IN_REPLICATES if isinstance(earlier, Earlier) else TIMES_FOR_MEANS
             n = earlier.households if isinstance(earlier, TrialFit) else None
-            scale = pilot_scale(stages, model, sample, times, n)
-            pilot = make_pilot(stages, model, sample, layout, streams, scale)
+            size = pilot_size(stages, sample, times, n)
+            pilot = make_pilot(stages, model, sample, layout, streams, *size)
         if pilot is not None:
             model = pilot.calibrated(stage, model)
             if needs_pilot(stages[number + 1 :]):

@@ -43,6 +43,8 @@ SMALL: dict[str, object] = {
     "synthpop.conditional.pooling.partial.COARSE": 3e-3,
     "synthpop.conditional.pooling.ridge_effects.TOLERANCE": 1e-3,
     "synthpop.conditional.donors.ROUNDS": 1,
+    "synthpop.pipeline.pilot.FEWEST": 500,
+    "synthpop.pipeline.pilot.FEWEST_FOR_MEANS": 1_000,
     "synthpop.microdata.statistics.robust.SEARCHES": 1,
     "riskeval.measures.latent_classes.SWEEPS": 30,
     "riskeval.measures.latent_classes.BURN_IN": 15,

@@ -492,6 +492,18 @@ def shares_of_levels() -> list[np.ndarray]:
 
 
 @case
+def members_who_follow_others() -> list[np.ndarray]:
+    from synthpop.conditional.likeness import Likeness
+
+    rng = np.random.default_rng(9)
+    digits = rng.integers(0, 4, (30, 4))
+    likeness = Likeness((0, 1), 2, rng.uniform(1, 3, (2, 4)), 3, np.zeros(4, int), np.ones((2, 1)))
+    by_kind = likeness.applied(rng.dirichlet(np.ones(4), 30), digits)
+    all_alike = Likeness((0,), None, np.full((1, 1), 2.0), 3, np.zeros(1, int), np.ones((1, 1)))
+    return [by_kind, all_alike.applied(by_kind, digits)]
+
+
+@case
 def hashes() -> list[np.ndarray]:
     from riskeval.ledger.columns import row_hash
 

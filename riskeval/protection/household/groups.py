@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from synthpop.microdata.frame.codes import first_rows
@@ -29,40 +31,56 @@ def household_note(groups: np.ndarray, members: np.ndarray, k: int) -> str:
 def with_households(
     values: np.ndarray, groups: np.ndarray, members: np.ndarray, strata: np.ndarray, k: int
 ) -> np.ndarray:
-    """Join groups until each has members of at least k households; -1 is not a group.
+    """Join groups until each has members of at least k households; -1 is not a group."""
 
-    A group with fewer joins the one with the nearest mean (standardised values) in its stratum; a
-    stratum with fewer than k households becomes one group.
+    def too_few(of_record: np.ndarray) -> np.ndarray:
+        numbers, counts = households_of(of_record, members)
+        return np.isin(of_record, numbers[counts < k])
+
+    return joined_until(values, groups, strata, too_few)
+
+
+def joined_until(
+    values: np.ndarray,
+    groups: np.ndarray,
+    strata: np.ndarray,
+    fails: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Join groups until no record fails by its group; -1 is not a group.
+
+    A group that fails joins the one with the nearest mean (standardised values) in its stratum, at
+    last all of a stratum are one group.
     """
     if not len(values):
         return groups.copy()
     spread = np.array([np.std(x[~np.isnan(x)]) if not np.isnan(x).all() else 0 for x in values.T])
     scaled = np.nan_to_num(values / np.where(spread > 0, spread, 1.0))
     groups = groups.copy()
+    rows = groups >= 0
     while True:
-        # 1. groups with too few households
-        numbers, counts = households_of(groups, members)
-        position = np.searchsorted(numbers, groups)
-        rows = groups >= 0
-        sizes = np.bincount(position[rows], minlength=len(numbers))
+        # 1. groups that fail
+        numbers, position = np.unique(groups[rows], return_inverse=True)
+        sizes = np.bincount(position, minlength=len(numbers))
         means = np.column_stack(
-            [np.bincount(position[rows], x[rows], len(numbers)) / sizes for x in scaled.T]
+            [np.bincount(position, x[rows], len(numbers)) / sizes for x in scaled.T]
         )
         home = np.zeros(len(numbers), dtype=np.int64)
-        home[position[rows]] = strata[rows]
+        home[position] = strata[rows]
+        failing = np.zeros(len(numbers), dtype=bool)
+        failing[position[fails(groups)[rows]]] = True
         # 2. each points to the nearest other group of its stratum; chains are joined
         target = np.arange(len(numbers))
-        for stratum in np.unique(home[counts < k]):
+        for stratum in np.unique(home[failing]):
             in_stratum = np.flatnonzero(home == stratum)
-            small = in_stratum[counts[in_stratum] < k]
+            small = in_stratum[failing[in_stratum]]
             if len(in_stratum) > 1:
                 target[small] = in_stratum[
                     _nearest(means[in_stratum], np.searchsorted(in_stratum, small))
                 ]
         if (target == np.arange(len(numbers))).all():
-            groups[rows] = position[rows]  # numbered without gaps
+            groups[rows] = position  # numbered without gaps
             return groups
-        groups[rows] = numbers[_ends(target)[position[rows]]]
+        groups[rows] = numbers[_ends(target)[position]]
 
 
 def _nearest(points: np.ndarray, which: np.ndarray) -> np.ndarray:

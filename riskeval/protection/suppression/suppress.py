@@ -111,7 +111,8 @@ def local_suppression(
         What must hold beside k, name -> limit: ``"distinct_l: column"`` and ``"entropy_l: column"``
         (at least so many values of a sensitive variable, in number or as the exponential of the
         entropy, among the records that match), ``"t: column"`` (at most this distance from the
-        file), ``"individual_risk"`` (at most, with the first of `weights`), ``"k"`` (at least).
+        file), ``"beta: column"`` (at most this relative gain in the probability of a value),
+        ``"individual_risk"`` (at most, with the first of `weights`), ``"k"`` (at least).
         With "visible " before it a target counts only records that show every value that the
         record shows: ``"visible k": 2`` leaves nobody alone with the visible values.
 
@@ -201,7 +202,7 @@ def local_suppression(
     constraints = Constraints(
         file, plan.targets, missing, float(alpha), next(iter(plan.weights), None), strata_codes
     )
-    constraints.check_reachable(faults, np.full_like(codes, -1))
+    constraints.check_reachable(faults)
     faults.raise_if_any()
     # 2. Households first, then persons, until the attack brings nothing back
     attack = Attack(frame, homes, plan)

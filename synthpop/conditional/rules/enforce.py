@@ -26,7 +26,7 @@ from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent, plural
 from synthpop.models.encoding import distinct_numbers
 
-ROUNDS = 30
+TRIES = (1, 1, 2, 4, 8, 14)  # draws of the households that break a rule, in each round
 CANDIDATES = 60
 MOST_MEMBERS = 8  # of a household, whose values are tried one after another
 LABEL = "rules"
@@ -205,15 +205,17 @@ def draw_within_rules(
             )
             block.fallbacks.append(Fallback(LABEL, stratum, what, int(rows.sum())))
     new = {name: values.copy() for name, values in new.items()}
-    rows = np.arange(block.n_persons)
-    for _ in range(ROUNDS if step else 0):
+    for copies in TRIES if step else ():
         rows = _of_same_households(block.offsets, broken)
-        households = block_rows(block, rows)
+        # never more rows than in the block
+        copies = int(np.clip(block.n_persons // len(rows), 1, copies))
+        households = repeated(block_rows(block, rows), copies)
         drawn = stages[step].simulate(models[step], households, rng)
+        breaks = look.broken(households, drawn).any(axis=0)
+        chosen = _first_that_keeps(breaks, households.offsets, copies)
         for name, values in drawn.items():
-            new[name][rows] = values
-        broken = np.zeros(block.n_persons, dtype=bool)
-        broken[rows] = look.broken(households, drawn).any(axis=0)
+            new[name][rows] = values[chosen]
+        broken[rows] = breaks[chosen]
         if not broken.any():
             return new
     revised = stages[step].revises
@@ -237,6 +239,25 @@ def draw_within_rules(
             what = message("{rule} could not be satisfied", rule=repr(plan.rules[number].text))
             block.fallbacks.append(Fallback(LABEL, stratum, what, int(breaks.sum())))
     return new
+
+
+def repeated(block: Block, copies: int) -> Block:
+    """Return a block with so many copies of its households, one copy of all after another."""
+    if copies == 1:
+        return block
+    sizes = np.tile(np.diff(block.offsets), copies)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(block.offsets.dtype)
+    columns = {name: np.tile(values, copies) for name, values in block.columns.items()}
+    return Block(block.stratum, block.number, offsets, columns)
+
+
+def _first_that_keeps(breaks: np.ndarray, offsets: np.ndarray, copies: int) -> np.ndarray:
+    """Return the rows of the first copy of each household that breaks no rule, or of the last."""
+    n_households, n_persons = (len(offsets) - 1) // copies, len(breaks) // copies
+    bad = np.logical_or.reduceat(breaks, offsets[:-1]).reshape(copies, n_households)
+    bad[-1] = False
+    copy = np.repeat(bad.argmin(axis=0), np.diff(offsets[: n_households + 1]))
+    return copy * n_persons + np.arange(n_persons)
 
 
 def _of_same_households(offsets: np.ndarray, persons: np.ndarray) -> np.ndarray:
@@ -302,16 +323,28 @@ class _Look:
     def _swap(self, block: Block, new: dict[str, np.ndarray], broken: np.ndarray) -> None:
         """Exchange the values of two columns of the step where fewer rules are broken then."""
         numeric = [name for name in new if self.plan.fields[name].kind == "numeric"]
-        for a, b in combinations(numeric, 2) if broken.any() else ():
+        if len(numeric) < 2 or not broken.any():
+            return
+        rows = _of_same_households(block.offsets, broken)
+        part, values = block_rows(block, rows), {name: new[name][rows] for name in new}
+        breaks = self.broken(part, values)
+        for a, b in combinations(numeric, 2):
+            bad = breaks.any(axis=0)
             trial = {
-                **new,
-                a: np.where(broken, new[b], new[a]),
-                b: np.where(broken, new[a], new[b]),
+                **values,
+                a: np.where(bad, values[b], values[a]),
+                b: np.where(bad, values[a], values[b]),
             }
-            fewer = self.broken(block, trial).sum(axis=0) < self.broken(block, new).sum(axis=0)
-            for name in (a, b):
-                new[name] = np.where(fewer & broken, trial[name], new[name])
-            broken[:] = self.broken(block, new).any(axis=0)
+            fewer = bad & (self.broken(part, trial).sum(axis=0) < breaks.sum(axis=0))
+            if not fewer.any():
+                continue
+            values |= {name: np.where(fewer, trial[name], values[name]) for name in (a, b)}
+            breaks = self.broken(part, values)
+            if not breaks.any():
+                break
+        for name in numeric:
+            new[name][rows] = values[name]
+        broken[rows] = breaks.any(axis=0)
 
     def _nearest(
         self, name: str, new: Mapping[str, np.ndarray], chosen: np.ndarray, part: Block,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from riskeval.session.candidates import group_sizes, key_recodings, number_treatments
+from riskeval.session.candidates import key_endings, key_recodings, number_treatments
 from riskeval.session.loss import category_loss, number_loss, role_losses
 from riskeval.session.measure import in_released_levels
 from riskeval.session.roles import SessionRoles, fill_from_roles
@@ -28,7 +28,8 @@ def test_a_recoded_column_of_the_original_has_the_levels_of_the_file():
 
 
 def test_what_a_search_tries():
-    assert group_sizes(3) == [3, 4, 5, 6, 8, 10, 15, 20, 30]
+    sizes = [arguments["k"] for _, arguments in key_endings(3, {})]
+    assert sizes == [3, 4, 5, 6, 8, 10, 15, 20, 30]
     assert len(number_treatments([])) == 1
     assert number_treatments(["income"])[1] == [("add_noise", {"level": 0.0025})]
     verb, arguments = key_recodings(pd.Series(range(80), name="age"))[0]

@@ -229,3 +229,18 @@ def test_the_survey_of_testdata_passes_within_two_minutes():
         session.apply(step.verb, **dict(step.parameters))
     changed = session.current_frame()
     assert records_below(session.original_frame, changed, session.roles, 3) == 0
+
+
+def test_limits_on_sensitive_variables_are_enforced_by_several_verbs(people):
+    rng = np.random.default_rng(2)
+    ill = rng.choice(["no", "flu", "rare"], len(people), p=[0.7, 0.2, 0.1])
+    session = started(people.assign(age=people["age"] // 10, ill=ill), sensitive=["ill"])
+    assert session.risk().table.loc["smallest_l: ill", "original"] < 2
+    limits = {"k": 3, "smallest_l": 2, "t_closeness": 0.5}
+    result = search_plans(session, limits=limits, plans=3, seed=1)
+    verbs = {steps[-1].verb: steps[-1].parameters["targets"] for steps in result.steps.values()}
+    assert verbs["mondrian"] == {"distinct_l: ill": 2, "t: ill": 0.5} == verbs["local_recoding"]
+    assert verbs["local_suppression"]["visible t: ill"] == 0.5
+    current = result.apply(session).risk().table["current"]
+    assert current["smallest_l: ill"] >= 2
+    assert current["t_closeness: ill"] <= 0.5
