@@ -23,7 +23,7 @@ from synthpop.app.docstrings import (
     quoted_choices,
     quoted_words,
 )
-from synthpop.app.picks import COLUMNS, PICKS, UNPICKED, read_picked
+from synthpop.app.picks import COLUMNS, PICKS, UNPICKED, PickFault, read_picked
 from synthpop.microdata.messages.errors import Faults
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.methods import TYPE, Method
@@ -325,6 +325,9 @@ def _read_option(faults: Faults, option: Option, entries: Mapping[str, Any]) -> 
     if option.kind == "picks":
         try:
             return read_picked(PICKS[option.name], option.name, entries)
+        except PickFault as problem:
+            faults.add(option.name, problem.fault, hint=problem.hint)
+            return None
         except ValueError:
             faults.add(option.name, "is no number", hint="Write numbers, with commas between them.")
             return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synthpop.app.texts import report_language
 from synthpop.microdata.messages.events import Listener
 
 if TYPE_CHECKING:
@@ -31,13 +32,16 @@ class JobRequest:
 
 
 def written_report(
-    request: JobRequest, stem: str, write: Callable[[Path, str], object]
+    request: JobRequest, stem: str, write: Callable[[Path, str, str], object]
 ) -> dict[str, str]:
-    """Let a report be written for the audience that is asked for, and return its file."""
+    """Let a report be written for the audience that is asked for, and return its file.
+
+    write: of the path, the audience and the language
+    """
     external = request.arguments.get("audience") == "external"
     audience = "external" if external else "internal"
     name = f"{stem}-{audience}.html"
-    write(request.workspace.target(name), audience)
+    write(request.workspace.target(name), audience, report_language())
     return {"file": name}
 
 

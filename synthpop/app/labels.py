@@ -68,6 +68,8 @@ LABELS = {
     "keep_means": "Accuracy of means to keep",
     "formula": "Variables to protect and variables that stay",
     "targets": "Further targets",
+    "table": "Old and new values",
+    "where": "Conditions",
     "households": "Protected household file",
     "predictors": "Predictors",
     "base": "Base of the rounding",
@@ -231,6 +233,8 @@ HELP = {
     "subsets": "Records that every combination of so many keys must have. Left empty: all keys "
     "together only.",
     "targets": "What must hold besides k. Empty entries ask for nothing.",
+    "table": "Values that no row names stay as they are. Ranges include both ends.",
+    "where": "A record must meet every row; a missing value meets none. No row: all records.",
     "node": "How far each key is generalised: 0 leaves it as it is. Left empty, the node that "
     "loses least is found.",
     "components": "A total and the parts that add up to it: they still add up afterwards.",

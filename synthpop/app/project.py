@@ -23,6 +23,7 @@ from synthpop.app.ledger.state import LedgerState
 from synthpop.app.protect.state import COMMANDS as PROTECT
 from synthpop.app.protect.state import ProtectState
 from synthpop.app.state import STORED, Command
+from synthpop.app.texts import AppLanguage
 from synthpop.microdata.formats.folder import Folder
 from synthpop.microdata.formats.tomlfile import Table
 from synthpop.microdata.messages.errors import Faults, InputError
@@ -48,7 +49,7 @@ class Project(Table):
     version: str = __version__
     journey: JourneyName = ""
     page: str = ""
-    language: Literal["en", "de"] = "en"
+    language: AppLanguage = "en"
     protect: ProtectState = ProtectState()
     judge: JudgeState = JudgeState()
     create: CreateState = CreateState()
@@ -66,8 +67,8 @@ def choose_page(project: Project, page: str) -> Project:
     return project.model_copy(update={"page": page})
 
 
-def choose_language(project: Project, language: Literal["en", "de"]) -> Project:
-    """Speak English or German."""
+def choose_language(project: Project, language: AppLanguage) -> Project:
+    """Speak a language that the app has a catalogue for."""
     return project.model_copy(update={"language": language})
 
 

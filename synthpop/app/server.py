@@ -21,6 +21,7 @@ from synthpop.app.guard import Guard
 from synthpop.app.registry import journey_of
 from synthpop.app.tab import Tab
 from synthpop.app.tabs import Tabs
+from synthpop.app.texts import APP_LANGUAGES
 from synthpop.app.transfers import download_route, upload_route
 from synthpop.app.workspace import OUT
 from synthpop.microdata.messages.errors import MicrodataError
@@ -134,8 +135,9 @@ class _Connection:
             await former.close()
         message = {"key": self.key, "limit": self.tabs.limit}
         await self.session.send_custom_message("tab", message)
-        if client.get("language") == "de" and not self.tab.project.record:
-            self.tab.command("choose_language", {"language": "de"})
+        language = client.get("language")
+        if language in APP_LANGUAGES[1:] and not self.tab.project.record:
+            self.tab.command("choose_language", {"language": language})
         self.tab.show()
 
     def _act(self, tab: Tab, message: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from synthpop.app.elements import button, command, select, sentence
 from synthpop.app.guide import GUIDE
 from synthpop.app.jobs import Page
 from synthpop.app.registry import JOURNEYS, journey_of
-from synthpop.app.texts import LANGUAGES
+from synthpop.app.texts import language_names
 from synthpop.app.view import Notice, Running, View
 from synthpop.microdata.messages.text import number
 
@@ -26,7 +26,7 @@ def render_head(view: View) -> Tag:
         tags.div(
             button(t("Save project"), {"action": "save"}, kind="quiet", key="save-project"),
             select(
-                "language", t("Language"), LANGUAGES.items(), project.language,
+                "language", t("Language"), language_names(), project.language,
                 message=command("choose_language"), argument="language", hidden_label=True,
             ),
             class_="right",

@@ -136,7 +136,9 @@ def report(request: JobRequest) -> Any:
     return written_report(
         request,
         "population",
-        lambda target, audience: write_report(target, survey, population, audience=audience),
+        lambda target, audience, language: write_report(
+            target, survey, population, audience=audience, language=language
+        ),
     )
 
 

@@ -137,7 +137,9 @@ def attack_report(request: JobRequest) -> Any:
     return written_report(
         request,
         f"attacks-{place + 1}",
-        lambda target, audience: write_judgement(target, result, audience=audience),
+        lambda target, audience, language: write_judgement(
+            target, result, audience=audience, language=language
+        ),
     )
 
 
@@ -159,7 +161,11 @@ def report(request: JobRequest) -> Any:
     """Write the report of the comparison for one of two audiences."""
     result = _comparison(request)
     return written_report(
-        request, "judgement", lambda target, audience: result.report(target, audience=audience)
+        request,
+        "judgement",
+        lambda target, audience, language: result.report(
+            target, audience=audience, language=language
+        ),
     )
 
 

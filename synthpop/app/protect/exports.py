@@ -154,9 +154,7 @@ def report(request: JobRequest) -> Any:
     """Write the report of the session for one of two audiences."""
     state = request.project.protect
     session = session_of(request.workspace, state)
-    return written_report(
-        request, stem(state), lambda target, audience: session.report(target, audience=audience)
-    )
+    return written_report(request, stem(state), session.report)
 
 
 def export(request: JobRequest) -> Any:

@@ -9,6 +9,7 @@ from synthpop.app.protect import households, limits, recode, trial
 from synthpop.app.protect.details import DETAILS
 from synthpop.app.protect.exports import export, report, run_file, script
 from synthpop.app.protect.first_numbers import first_numbers
+from synthpop.app.protect.letter import letter
 from synthpop.app.protect.session import (
     original,
     recorded_step,
@@ -137,6 +138,7 @@ JOBS: dict[str, BackgroundJob] = {
     "script": BackgroundJob(script, "Writing the script"),
     "run_file": BackgroundJob(run_file, "Writing the run file"),
     "report": BackgroundJob(report, "Writing the report"),
+    "letter": BackgroundJob(letter, "Writing the letter"),
     "export": BackgroundJob(export, "Writing the file"),
     **households.JOBS,
     **DETAILS,

@@ -141,6 +141,8 @@ def render(view: View) -> Tag:
             tags.p(t("Internal: everything. External: counts are rounded, and nothing that gives "
                      "a record away.")),
             report_buttons(t, "protect.report", key="report"),
+            button(t("Letter to the disclosure review board"), ask("protect.letter"), key="letter",
+                   disabled=judged is None),
         ),
         card(
             t("Repeat it without the app"),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from synthpop.app.protect.state import Override, ProtectState
 from synthpop.app.state import opened
-from synthpop.app.texts import translate
+from synthpop.app.texts import APP_LANGUAGES, translate
 from synthpop.app.workspace import Workspace
-from synthpop.microdata.messages.language import LANGUAGES, use_language
+from synthpop.microdata.messages.language import use_language
 from synthpop.microdata.runs.identity import digest
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def recorded_step(session: ProtectionSession, result: Any) -> dict[str, Any]:
     step = session.steps[-1]
     parameters = {name: to_json(value) for name, value in step.parameters.items()}
     summaries = {}
-    for language in LANGUAGES:
+    for language in APP_LANGUAGES:
         with use_language(language):
             title = translate(language, VERBS[step.verb].title)
             summaries[language] = str(result.summary()).replace(f"{step.verb}:", f"{title}:")

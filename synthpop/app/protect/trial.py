@@ -19,6 +19,7 @@ from synthpop.app.protect.first_numbers import first_numbers
 from synthpop.app.protect.session import session_of, steps_stamp
 from synthpop.app.protect.transitions import render_transitions, transitions_of
 from synthpop.app.view import View
+from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.text import count, number, percent, short_percent
 
 if TYPE_CHECKING:
@@ -58,12 +59,29 @@ def with_values(frame: pd.DataFrame, arguments: Mapping[str, Any]) -> dict[str, 
             group: [present.get(text, text) for text in texts]
             for group, texts in given["groups"].items()
         }
+    if "table" in given and given.get("column") in frame:
+        given["table"] = _rows_of(frame[given["column"]], given["table"])
     if "hierarchies" in given:
         given["hierarchies"] = {
             name: _levels(frame[name], levels) if name in frame else levels
             for name, levels in given["hierarchies"].items()
         }
     return given
+
+
+def _rows_of(values: pd.Series, rows: list[list[str]]) -> list[list[Any]]:
+    """Return the rows of a table of new values: numbers where the column has them."""
+    if not is_number(values):
+        return [list(row) for row in rows]
+    return [[_number_or_text(text) for text in row] for row in rows]
+
+
+def _number_or_text(text: str) -> float | int | str:
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        return text
+    return int(value) if value.is_integer() else value
 
 
 def _levels(values: pd.Series, widths: list[Any]) -> list[Any]:

@@ -16,8 +16,8 @@ from gettext import GNUTranslations, NullTranslations
 from importlib.resources import files
 
 LANGUAGES = ("en", "de")
-SEPARATORS = {"en": (",", "."), "de": (".", ",")}
-"""Thousands separator and decimal mark."""
+"""Languages in which every page can be written; the app has further ones (`languages_of`)."""
+PAGES = "synthpop.microdata.messages"
 
 TAGS = re.compile(r"(<(?:{%.*?%}|{{.*?}}|[^<>{])*>|{%.*?%})", re.DOTALL)
 
@@ -49,10 +49,22 @@ def ngettext(one: str, many: str, n: int) -> str:
     return catalogue(_LANGUAGE.get()).ngettext(one, many, n)
 
 
+def languages_of(package: str = PAGES) -> tuple[str, ...]:
+    """Return the languages of a package: English, and those that have a catalogue in it.
+
+    Examples
+    --------
+    >>> languages_of("synthpop.app")
+    ('en', 'de', 'fr')
+    """
+    names = sorted(file.name for file in files(package).joinpath("locale").iterdir())
+    return ("en", *(name.removesuffix(".po") for name in names if name.endswith(".po")))
+
+
 @cache
-def catalogue(language: str, package: str = "synthpop.microdata.messages") -> NullTranslations:
-    """Return the catalogue of a language in a package."""
-    if language == "en":
+def catalogue(language: str, package: str = PAGES) -> NullTranslations:
+    """Return the catalogue of a language in a package, an empty one where it has none."""
+    if language == "en" or language not in languages_of(package):
         return NullTranslations()
     from babel.messages.mofile import write_mo
     from babel.messages.pofile import read_po
@@ -66,10 +78,17 @@ def catalogue(language: str, package: str = "synthpop.microdata.messages") -> Nu
 
 def localised(text: str) -> str:
     """Return a number that was written in English with the separators of the language."""
-    group, mark = SEPARATORS[_LANGUAGE.get()]
-    if group == ",":
+    if _LANGUAGE.get() == "en":
         return text
-    return text.translate(str.maketrans(",.", group + mark))
+    return text.translate(_separators(_LANGUAGE.get()))
+
+
+@cache
+def _separators(language: str) -> dict[int, int]:
+    """Return what stands for the English thousands separator and decimal mark."""
+    from babel.numbers import get_decimal_symbol, get_group_symbol
+
+    return str.maketrans(",.", get_group_symbol(language) + get_decimal_symbol(language))
 
 
 def template_messages(source: str) -> list[str]:

@@ -18,7 +18,7 @@ pytest.importorskip("shiny")
 from synthpop.app import shell
 from synthpop.app.elements import choose
 from synthpop.app.protect.details_page import TITLES
-from synthpop.app.protect.session import session_of
+from synthpop.app.protect.session import release_stamp, session_of
 from synthpop.app.tab import Tab
 from synthpop.microdata.messages.language import use_language
 from tests.synthpop.app.helpers import do, open_tab, people, play, protecting, released
@@ -162,6 +162,23 @@ def test_reports_for_two_audiences(tmp_path: Path) -> None:
     pages = {one: (tmp_path / "out" / f"survey-{one}.html").read_text() for one in
              ("internal", "external")}  # fmt: skip
     assert pages["internal"] != pages["external"]
+
+
+def test_the_letter_names_file_intruder_steps_limits_verdict_and_decision(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    play(tab, [do("protect.set_limit", name="k", value=7), do("protect.set_sample", n=200)])
+    play(tab, [step("global_recode", column="age", breaks="0, 40, 90")])
+    play(tab, [do("choose_page", page="release"), {"action": "job", "name": "protect.letter"}])
+    letter = tab.view().value("protect.letter")["text"]
+    judged = tab.view().value("protect.verdict", release_stamp(tab.project.protect))
+    for told in (
+        "200 records", "Only some of the records", "Known to an intruder: ", "age",
+        "1. Classes of numbers", "Records that share a key (k): 7", judged["sentence"],
+        *(f"Not looked at: {text}" for text in judged["not_tried"]), "Date and signature",
+    ):  # fmt: skip
+        assert told in letter, told
+    play(tab, [do("choose_language", language="fr"), {"action": "job", "name": "protect.letter"}])
+    assert "Au comité du secret statistique" in tab.view().value("protect.letter")["text"]
 
 
 def test_a_project_that_was_saved_goes_on_where_it_was(tmp_path: Path) -> None:

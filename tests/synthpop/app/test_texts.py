@@ -1,43 +1,79 @@
-"""Every text of the app has a German one, with the same places for values."""
+"""Every catalogue of the app is complete, with the same places for values."""
 
 from __future__ import annotations
 
 import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.resources import files
 
 import pandas as pd
 import pytest
+from babel.messages.pofile import read_po
 from matplotlib.figure import Figure
 
 from riskeval import protect
+from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.language import use_language
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.pictures import to_svg
+from synthpop.microdata.messages.text import count, percent
 
 pytest.importorskip("shiny")
 
 from synthpop.app.create.recipe_page import forms as stage_forms
 from synthpop.app.forms import Form, protection_forms
+from synthpop.app.project import Project, perform
 from synthpop.app.protect.details_page import detail_forms
-from synthpop.app.texts import translate
+from synthpop.app.texts import (
+    APP,
+    APP_LANGUAGES,
+    language_names,
+    report_language,
+    said_here,
+    translate,
+)
 from tests.synthpop.app.texts_used import texts_used
-from tests.synthpop.microdata.messages.test_language import entries, forms
 
-GERMAN = {english: german for entry in entries("app") for english, german in forms(entry)}
-
-
-def test_every_text_is_in_the_catalogue() -> None:
-    assert sorted(text for text in texts_used() if text not in GERMAN) == []
+FURTHER = APP_LANGUAGES[1:]
 
 
-def test_translations_keep_the_places_of_values() -> None:
+def known(language: str) -> dict[str, str]:
+    """Texts of the catalogue of a language."""
+    with files(APP).joinpath(f"locale/{language}.po").open("rb") as source:
+        return {entry.id: entry.string for entry in read_po(source) if entry.id}
+
+
+def places(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", FURTHER)
+def test_every_text_is_in_each_catalogue_with_its_places_for_values(language: str) -> None:
+    texts = known(language)
+    assert sorted(text for text in texts_used() if not texts.get(text)) == []
     for english in texts_used():
-        fields = [
-            {name for _, name, _, _ in string.Formatter().parse(text) if name}
-            for text in (english, GERMAN[english])
-        ]
-        assert fields[0] == fields[1], english
+        assert places(texts[english]) == places(english), english
+
+
+def test_all_catalogues_have_the_same_texts() -> None:
+    german = set(known("de"))
+    for language in FURTHER:
+        assert set(known(language)) ^ german == set(), language
+
+
+def test_a_further_catalogue_is_a_language_of_the_app() -> None:
+    assert FURTHER == ("de", "fr")
+    assert language_names() == [("en", "English"), ("de", "Deutsch"), ("fr", "Français")]
+    french = perform(Project(), "choose_language", {"language": "fr"})
+    assert french.language == "fr"
+    with use_language("fr"):
+        assert said_here("Local suppression") == "Suppression locale"
+        assert str(count(1234567)) == "1\u202f234\u202f567"
+        assert str(percent(0.125)) == "12,50 %"
+        assert report_language() == "en"  # until reports have French too
+    with pytest.raises(InputError, match="is no language of the app"):
+        perform(Project(), "choose_language", {"language": "xx"})
 
 
 def help_texts(forms: Iterable[Form]) -> Iterator[str]:
@@ -50,12 +86,14 @@ def help_texts(forms: Iterable[Form]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("forms", [protection_forms, stage_forms, detail_forms])
-def test_functions_and_their_options_are_explained_in_german(
-    forms: Callable[[], Mapping[str, Form]],
+@pytest.mark.parametrize("language", FURTHER)
+def test_functions_and_their_options_are_explained_in_each_language(
+    language: str, forms: Callable[[], Mapping[str, Form]]
 ) -> None:
+    translated = known(language)
     texts = {text for text in help_texts(forms().values()) if text}
     assert len(texts) > 20
-    untranslated = sorted(text for text in texts if text not in GERMAN)
+    untranslated = sorted(text for text in texts if text not in translated)
     # what was added or reworded yesterday shows its English text
     assert len(untranslated) < 0.05 * len(texts), untranslated
 

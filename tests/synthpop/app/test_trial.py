@@ -11,8 +11,11 @@ import pytest
 
 pytest.importorskip("shiny")
 
+from synthpop.app.forms import protection_forms, read_form
 from synthpop.app.protect import methods, trial
+from synthpop.app.protect.session import session_of
 from synthpop.app.tab import Tab
+from synthpop.microdata.messages.errors import InputError
 from tests.synthpop.app.helpers import do, people, play, protecting
 
 
@@ -44,6 +47,45 @@ def test_the_risk_after_a_trial_is_that_of_the_step(tmp_path: Path) -> None:
     rows = {row["key"]: row for row in tab.view().value("protect.quick_risk")["rows"]}
     assert below[1] == rows["below_3"]["original"] == "240 (100 %)"
     assert below[2] == rows["below_3"]["text"] != "0 (0 %)"
+
+
+def test_tables_and_conditions_are_picked_in_rows(tmp_path: Path) -> None:
+    tab = protecting(tmp_path)
+    old = people()
+
+    def after(verb: str, **entries: Any) -> pd.DataFrame:
+        play(tab, [{"action": "apply", "verb": verb, "entries": entries}])
+        return session_of(tab.worker.workspace, tab.project.protect).data
+
+    rows = {"table.0.from": "10", "table.0.to": "19,5", "table.0.new": "15"}
+    recoded = after("recode_values", column="age", **rows)
+    assert recoded["age"].tolist() == [15 if 10 <= a <= 19 else a for a in old["age"]]
+    word = {"table.0.from": "other", "table.0.new": "no"}
+    recoded = after("recode_values", column="job", **word)
+    assert recoded["job"].tolist() == ["no" if one == "other" else one for one in old["job"]]
+    conditions = {"where.0.column": "region", "where.0.values": "A; B",
+                  "where.1.column": "age", "where.1.least": "60"}  # fmt: skip
+    left = after("drop", **conditions)
+    gone = old["region"].isin(["A", "B"]) & (old["age"] >= 60)
+    assert set(left["hid"]) == set(old["hid"]) - set(old["hid"][gone])
+    assert len(left) < len(old)
+    assert len(tab.project.protect.steps) == 3
+
+
+@pytest.mark.parametrize(
+    ("verb", "entries", "said"),
+    [
+        ("recode_values", {"column": "age", "table.0.from": "3"}, "filled in halfway"),
+        ("recode_values", {"column": "age"}, "table: is not given"),
+        ("drop", {"where.0.column": "age"}, "filled in halfway"),
+        ("drop", {"where.0.column": "age", "where.0.least": "old"}, "is no number"),
+        ("drop", {"where.0.column": "age", "where.0.least": "9", "where.1.column": "age",
+                  "where.1.most": "12"}, "names a column twice"),
+    ],
+)  # fmt: skip
+def test_rows_that_say_too_little_are_named(verb: str, entries: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_form(protection_forms()[verb], entries)
 
 
 def test_a_long_step_is_tried_on_whole_households(
@@ -119,7 +161,7 @@ def test_post_randomisation_shows_its_transitions(tmp_path: Path) -> None:
 
 def test_records_that_would_be_left_out_are_counted(tmp_path: Path) -> None:
     tab = protecting(tmp_path)
-    effect = tried(tab, "drop", where="{region = 'A'}")
+    effect = tried(tab, "drop", **{"where.0.column": "region", "where.0.values": "A"})
     assert effect["dropped"] == 60
     assert "60 records would be left out" in str(methods.render(tab.view()))
     assert len(effect["risks"]) == 3

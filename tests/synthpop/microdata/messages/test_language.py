@@ -33,10 +33,7 @@ from synthpop.microdata.messages.text import (
 from tests.test_house import nodes_of
 
 ROOT = Path(synthpop.__file__).parents[1]
-CATALOGUES = {
-    "pages": ROOT / "synthpop" / "microdata" / "messages" / "locale" / "de.po",
-    "app": ROOT / "synthpop" / "app" / "locale" / "de.po",
-}
+CATALOGUE = ROOT / "synthpop" / "microdata" / "messages" / "locale" / "de.po"
 PACKAGES = [ROOT / "synthpop", ROOT / "riskeval"]
 FIELD = re.compile(r"{{? ?([a-zA-Z_.0-9\[\]'\"|]+)[^{}]*}?}")
 
@@ -48,9 +45,9 @@ def _forget() -> Iterator[None]:
     nodes_of.cache_clear()
 
 
-def entries(catalogue: str = "pages") -> list[Entry]:
-    """Entries of a catalogue but the header."""
-    with CATALOGUES[catalogue].open("rb") as source:
+def entries() -> list[Entry]:
+    """Entries of the catalogue of the pages but the header."""
+    with CATALOGUE.open("rb") as source:
         return [entry for entry in read_po(source) if entry.id]
 
 
