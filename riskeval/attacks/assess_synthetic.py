@@ -122,6 +122,7 @@ def assess_synthetic(
         categorical=categorical, n_groups=n_groups, replicates=replicates, attacks=attacks,
         workers=workers, on_event=on_event, seed=seed,
     )  # fmt: skip
+    named = inputs.keys
     inputs, dropped = _with_usable(inputs)
     jobs = [
         (name, target) for name in chosen
@@ -159,7 +160,7 @@ def assess_synthetic(
     table = pd.DataFrame(rows, columns=COLUMNS).astype({"above_among_all": bool})
     no_strangers = _no_strangers(inputs, nearer)
     first = next(iter(open_chunks(inputs.synthetic, "synthetic", ())))
-    found = file_evidence(first, inputs.keys, persons=False)
+    found = file_evidence(first, named, persons=False)
     return SyntheticRisk(
         table, results, skipped, notes, story, inputs.seed, no_strangers, dropped, tuple(found)
     )

@@ -14,7 +14,7 @@ from riskeval.comparison.request import CompareRequest
 from riskeval.measures.recovery import RECOVERED
 from riskeval.shared.measurement import Measurement
 from riskeval.verdict.amounts import FEW_VALUES, amount_evidence, amounts_of
-from riskeval.verdict.file import file_evidence, read_back_evidence
+from riskeval.verdict.file import differing_amounts, file_evidence, read_back_evidence
 from riskeval.verdict.verdict import UNKNOWN, Finding, ReleaseVerdict, verdict_of
 from synthpop.microdata.frame.frames import is_number
 from synthpop.microdata.messages.errors import InputError
@@ -44,24 +44,32 @@ def _amounts(request: CompareRequest, aligned: Aligned) -> list[Finding]:
         name for name in request.numeric
         if name not in aligned.not_compared and request.original[name].nunique() > FEW_VALUES
     ]  # fmt: skip
-    rows = aligned.release.rows
+    rows, file = aligned.release.rows, aligned.release.frame
+    others = (*request.sensitive, request.household, request.strata)
+    shared = request.original[[name for name in request.original if name in file]]
     if rows is not None and not request.keys:
-        file = aligned.release.frame
-        shared = request.original[[name for name in request.original if name in file]]
-        others = (*request.sensitive, request.household, request.strata)
         names = [n for n in amounts_of(shared, (), names, others) if is_number(file[n])]
+    elif rows is None:  # a record of nobody has no true amount, whatever its role
+        names += [
+            name
+            for name in differing_amounts(shared)
+            if name not in (*names, *others) and is_number(file[name])
+        ]
     if not names:
         return []
+    found = []
     if rows is not None:
-        return amount_evidence(request.original.iloc[rows].reset_index(drop=True),
-                               aligned.release.frame, names)  # fmt: skip
+        found = amount_evidence(request.original.iloc[rows].reset_index(drop=True), file, names)
+        if found or len(names) < 2:
+            return found
     try:
         copied = copied_values(
-            request.original, aligned.release.frame, names, amounts=names, holdout=request.holdout
+            request.original, file, names, amounts=names, holdout=request.holdout
         )
     except InputError:  # amounts that are no numbers everywhere: they are not compared either
-        return []
-    return copied_value_evidence(copied)
+        return found
+    kinds = copied_value_evidence(copied)  # records swap true amounts, but not how these divide
+    return kinds if rows is None else [one for one in kinds if one.name == "copied shares"]
 
 
 def release_verdict(

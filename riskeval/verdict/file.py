@@ -79,17 +79,23 @@ def read_back_evidence(
     ]  # fmt: skip
 
 
+def differing_amounts(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of numbers, but for identifiers, that differ in most of the records."""
+    ids = id_columns(frame)
+    return [
+        str(name) for name in frame
+        if name not in ids and is_number(frame[name])
+        and frame[name].nunique() > MOSTLY * len(frame)
+    ]  # fmt: skip
+
+
 def columns_not_tried(frame: pd.DataFrame, roles: Collection[str]) -> list[str]:
     """Say which columns outside the roles differ in most records: nobody asked who knows them."""
     left = [str(name) for name in frame if name not in readable(frame)]
     frame = readable(frame)
     ids = id_columns(frame)
     open_ends = [message("{names} cannot be read as values", names=join(left))] if left else []
-    differing = [
-        str(name) for name in frame
-        if name not in roles and name not in ids and is_number(frame[name])
-        and frame[name].nunique() > MOSTLY * len(frame)
-    ]  # fmt: skip
+    differing = [name for name in differing_amounts(frame) if name not in roles]
     if differing:
         open_ends.append(message(
             "{names} differ in most records and are not among the roles: an intruder who knows "

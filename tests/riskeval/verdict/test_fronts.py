@@ -14,6 +14,11 @@ from tests.riskeval.verdict.fronts import ACCEPT, EVERY, app, wanted
 
 NAMES = {front: list(files) for front, (files, _) in ACCEPT.items()}
 SAMPLE = [(front, NAMES[front][11 * i % len(NAMES[front])]) for i, front in enumerate(ACCEPT)]
+SAMPLE += [
+    ("compare of a file", "every record twice"),
+    ("compare beside strangers", "amounts in cents"),
+    ("assess_synthetic of a file", "a key that is 99 throughout"),
+]
 IN_THE_APP = ("first and last names", "villages beside the region", "every record twice",
               "regions that villages tell", "rare persons")  # fmt: skip
 
