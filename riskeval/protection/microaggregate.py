@@ -138,6 +138,10 @@ def microaggregate(
     keep_signs : sequence of str, optional
         Variables of which negative, zero and positive values never share a group, so that zeros
         stay zero; signs that too few records share are pooled, and their number is noted.
+    targets : mapping, optional
+        What the result must hold beside k. Of records with equal values, as in `local_suppression`
+        (``{"distinct_l: ill": 2}``): groups that fail are joined. Of amounts, as in `add_noise`
+        (``{"record_linkage": 0.1}``): the smallest size from `k` on at which the file holds them.
     seed : int, optional
         Of robust estimates, clusters and ties between levels; recorded if anything is drawn.
 

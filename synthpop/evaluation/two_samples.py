@@ -15,7 +15,7 @@ LEAST_TOGETHER = 0.3  # variance over that of persons alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class TwoShares:
     """Shares of both sides in the cells of a table.
 
     Arrays of one shape: shares of sample and population, z of their difference (0 where a cell is
@@ -27,9 +27,9 @@ class Cells:
     z: np.ndarray
     mean: np.ndarray
 
-    def shaped(self, *shape: int) -> Cells:
+    def shaped(self, *shape: int) -> TwoShares:
         """Return the same cells as a table."""
-        return Cells(*(x.reshape(shape) for x in (self.q, self.p, self.z, self.mean)))
+        return TwoShares(*(x.reshape(shape) for x in (self.q, self.p, self.z, self.mean)))
 
     @property
     def apart(self) -> float:
@@ -56,7 +56,7 @@ def compared_cells(
     cells: Sequence[np.ndarray],
     n_cells: int,
     rows: Sequence[np.ndarray] | None = None,
-) -> Cells:
+) -> TwoShares:
     """Return shares of both sides and z for each cell; members of a household count together.
 
     rows: of each side, where not all persons are counted
@@ -79,7 +79,7 @@ def compared_cells(
     variance = mean * (1 - mean) * np.maximum(together, 1.0) * (1 / n + 1 / m)
     z = (shares[1] - shares[0]) / np.sqrt(np.maximum(variance, 1e-300))
     enough = mean * min(n, m) >= FEWEST * np.maximum(together, 1.0)
-    return Cells(shares[0], shares[1], np.where(enough, z, 0.0), mean)
+    return TwoShares(shares[0], shares[1], np.where(enough, z, 0.0), mean)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
