@@ -75,7 +75,7 @@ def are_seldom_equal(values: np.ndarray) -> bool:
     """
     counts = np.unique(values[np.isfinite(values)], return_counts=True)[1]
     others = np.delete(counts, np.argmax(counts)) if len(counts) else counts
-    return len(others) >= FEWEST_AMOUNTS and len(others) > others.sum() / 2
+    return len(others) >= FEWEST_AMOUNTS and bool(len(others) > others.sum() / 2)
 
 
 def look_like_codes(values: np.ndarray) -> bool:
