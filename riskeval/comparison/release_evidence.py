@@ -16,7 +16,7 @@ from riskeval.shared.measurement import Measurement
 from riskeval.verdict.amounts import FEW_VALUES, amount_evidence, amounts_of
 from riskeval.verdict.file import differing_amounts, file_evidence, read_back_evidence
 from riskeval.verdict.verdict import UNKNOWN, Finding, ReleaseVerdict, verdict_of
-from synthpop.microdata.frame.frames import is_number
+from synthpop.microdata.frame.frames import as_numbers, is_number
 from synthpop.microdata.messages.errors import InputError
 from synthpop.microdata.messages.message import message
 from synthpop.microdata.messages.text import percent
@@ -39,25 +39,38 @@ def release_evidence(request: CompareRequest, aligned: Aligned) -> list[Finding]
     )  # fmt: skip
 
 
-def _amounts(request: CompareRequest, aligned: Aligned) -> list[Finding]:
-    names = [
+def _amounts_to_compare(request: CompareRequest, aligned: Aligned) -> list[str]:
+    """Return the numeric keys; without keys, or where records are nobody's, all amounts.
+
+    A synthetic record has no reason to hold a true amount, whatever its role; weights may stand.
+    """
+    release = aligned.release
+    named = [
         name for name in request.numeric
         if name not in aligned.not_compared and request.original[name].nunique() > FEW_VALUES
     ]  # fmt: skip
-    rows, file = aligned.release.rows, aligned.release.frame
+    shared = request.original[[name for name in request.original if name in release.frame]]
     others = (*request.sensitive, request.household, request.strata)
-    shared = request.original[[name for name in request.original if name in file]]
-    if rows is not None and not request.keys:
-        names = [n for n in amounts_of(shared, (), names, others) if is_number(file[n])]
-    elif rows is None:  # a record of nobody has no true amount, whatever its role
-        names += [
-            name
-            for name in differing_amounts(shared)
-            if name not in (*names, *others) and is_number(file[name])
-        ]
+    if release.rows is not None and not request.keys:
+        names = amounts_of(shared, (), named, others)
+    elif release.kind == "synthetic":
+        more = [name for name in differing_amounts(shared) if name not in (*named, *others)]
+        weights = request.weights
+        names = named + [
+            name for name in more
+            if weights is None or not np.array_equal(as_numbers(shared[name]), weights)
+        ]  # fmt: skip
+    else:
+        return named
+    return [name for name in names if is_number(release.frame[name])]
+
+
+def _amounts(request: CompareRequest, aligned: Aligned) -> list[Finding]:
+    names = _amounts_to_compare(request, aligned)
+    rows, file = aligned.release.rows, aligned.release.frame
     if not names:
         return []
-    found = []
+    found: list[Finding] = []
     if rows is not None:
         found = amount_evidence(request.original.iloc[rows].reset_index(drop=True), file, names)
         if found or len(names) < 2:

@@ -97,13 +97,14 @@ def smooth_amounts(
     layer = read_layer(faults, file, names, components=components)
     faults.raise_if_any()
     real = {name: as_numbers(truth.frame[name]) for name in names}
-    parameters = {"method": method, "window": window if method != "density" else None}
+    width = window if method == "running-mean" else None
+    parameters = {"method": method, "window": width}
 
     def run(table: pd.DataFrame, some: list[str], members: np.ndarray | None) -> Protected:
         values = numbers(table, some)
         new = np.column_stack(
             [
-                _smoothed(x, real[name], window if method != "density" else None, streams, name)
+                _smoothed(x, real[name], width, streams, name)
                 for x, name in zip(values.T, some, strict=True)
             ]
         )

@@ -53,9 +53,7 @@ def is_amount(values: pd.Series) -> bool:
     return is_number(values) and values.nunique() > MANY_CODES
 
 
-def number_treatments(
-    names: Sequence[str], limits: Mapping[str, float] = {}
-) -> list[list[Arguments]]:
+def number_treatments(names: Sequence[str], limits: Mapping[str, float]) -> list[list[Arguments]]:
     """Return ways to mask numeric keys, the first of which leaves them as they are.
 
     Each verb is asked first for the least that keeps the limits of amounts.

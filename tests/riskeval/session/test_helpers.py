@@ -30,8 +30,8 @@ def test_a_recoded_column_of_the_original_has_the_levels_of_the_file():
 def test_what_a_search_tries():
     sizes = [arguments["k"] for _, arguments in key_endings(3, {})]
     assert sizes == [3, 4, 5, 6, 8, 10, 15, 20, 30]
-    assert len(number_treatments([])) == 1
-    assert number_treatments(["income"])[1] == [("add_noise", {"level": 0.0025})]
+    assert len(number_treatments([], {})) == 1
+    assert number_treatments(["income"], {})[1] == [("add_noise", {"level": 0.0025})]
     verb, arguments = key_recodings(pd.Series(range(80), name="age"))[0]
     assert verb == "global_recode"
     assert arguments["breaks"][:3] + arguments["breaks"][-2:] == [0, 4, 9, 74, math.inf]
